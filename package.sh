@@ -66,7 +66,7 @@ PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --release --no-default
 wheels=("$scratch"/wheel/*.whl)
 wheel=${wheels[0]}
 # The upload needs no type stubs, no software bill of materials (sboms/), and none of the modules
-# listed here.
+# in `modules` below.
 "$venv_python" - "$wheel" <<'PYTHON'
 """Removes files from a wheel, and compresses the others at the highest level."""
 import re, sys, zipfile

@@ -16,8 +16,8 @@ const MAP: &str = "
     #....s..g.#
     ###########";
 
-/// Simulates each move, followed by standing still, until the budget is used up. Plays the move
-/// with which the player survives longest.
+/// Simulates each move, followed by standing still, until the game ends or the budget is used up.
+/// Plays the move with which the player survives longest.
 struct Patient;
 
 impl Planner for Patient {

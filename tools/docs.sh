@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the documentation site into target/site/, with the playground if its engine has been built.
+# Builds the documentation site into target/site/, with the playground if its engine can be built.
 # A warning, such as one about a dead link between pages, fails the build. `tools/docs.sh --serve`
 # instead serves the site without the playground and the benchmark's files, and rebuilds it when a
 # file in docs/ changes.

@@ -229,7 +229,7 @@ def command_names() -> list[str]:
 def command_line_page(help_of: dict[str, Help]) -> str:
     parts = [
         "# Command line",
-        "`getaway COMMAND --help` prints the text of the command's section. Exit codes: 0 for success, 1 for a failed check, planner or bot, 2 for invalid usage or input, or a file or other resource that cannot be used, and 130 for an interrupt.",
+        "`getaway COMMAND --help` prints the text of the command's section. Exit codes: 0 for success; 1 for a failed check, planner or bot; 2 for invalid usage or input, or for a file or other resource that cannot be used; 130 for an interrupt.",
         table(("command", "purpose"), [(f"[{name}](#getaway-{name})", each.about[0]) for name, each in help_of.items()]),
     ]
     for name, each in help_of.items():
@@ -266,7 +266,7 @@ def help_text(*command: str) -> str:
 
 
 def notebook_page(file: Path) -> str:
-    """Runs a notebook; returns a page with the output and the last value of each cell."""
+    """Runs a notebook; returns a page with its cells, and the output and last value of each."""
     cells = json.loads(file.read_text())["cells"]
     namespace: dict[str, Any] = {"__name__": "__main__"}
     parts = []

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests of the library and of the reference model under AddressSanitizer, or `cargo test`
 # with the given arguments, such as `--test integration mixed_worlds`. `--python ARGUMENT...`
-# instead runs tests/python/fuzz_extension.py with these arguments, such as `calls --count 1000000`.
-# The extension is then built with the sanitizer, and gcc's sanitizer runtime is loaded.
+# instead builds the Python extension with the sanitizer, and runs tests/python/fuzz_extension.py
+# with these arguments, such as `calls --count 1000000`, and gcc's sanitizer runtime preloaded.
 #
 # Uses the nightly toolchain if it is installed, and otherwise the default one with RUSTC_BOOTSTRAP.
 set -euo pipefail

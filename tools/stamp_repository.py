@@ -41,8 +41,8 @@ Changelog = "{repository}/blob/{revision}/CHANGELOG.md"
 
 
 def absolute_links(text: str, repository: str, revision: str) -> str:
-    """Returns the Markdown text with the relative targets of links and images made absolute, except
-    targets that begin with `#`."""
+    """Returns the Markdown text with the relative targets of inline links and images made absolute,
+    except targets that begin with `#`."""
     relative = r"(?![a-z]+:|#)([^)\s]+)\)"
     text = re.sub(rf"(!\[[^\]]*\])\({relative}", rf"\1({repository}/raw/{revision}/\2)", text)
     return re.sub(rf"(\])\({relative}", rf"\1({repository}/blob/{revision}/\2)", text)

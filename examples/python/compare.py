@@ -5,9 +5,9 @@
 For each set of maps and each variant, prints a table with one row per planner: the mean final tick,
 its standard error over the maps, the number of survived games, and the mean regret. The regret of a
 game is the number of ticks by which the best possible game on the map is longer. The mean regret
-covers only the maps whose best game is proven to be the best within the budget; the number of these
-maps follows in parentheses. The default maps are those of `getaway.maps()`. The generated maps are
-from the `test` split, which `evolve.py`, `imitate.py` and `ppo.py` do not use.
+covers only the maps for which a search finds a game and proves that no game is longer; the number
+of these maps follows in parentheses. The default maps are those of `getaway.maps()`. The generated
+maps are from the `test` split, which `evolve.py`, `imitate.py` and `ppo.py` do not use.
 """
 
 from __future__ import annotations

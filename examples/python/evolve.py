@@ -5,7 +5,7 @@
 The cross-entropy method (Rubinstein, 1999) draws small networks from a normal distribution, lets
 each play the same games on generated maps, and moves the distribution towards the networks whose
 games lasted longest. Each generation plays another random sample of the training maps, and each
-game begins with random moves, so that the networks cannot memorise games. A running average of the
+game begins with random moves, to keep the networks from memorising games. A running average of the
 distribution's means plays validation maps every few generations. The result is the average with the
 highest mean final tick on these maps.
 

@@ -1,7 +1,7 @@
-//! Feeds arbitrary bytes to the map loader, which must return an error or a playable map. Run
-//! `cargo +nightly fuzz run png -- -rss_limit_mb=200 -malloc_limit_mb=100`, which also limits each
-//! allocation to 100 MiB, and the process, including the fuzzer, to 200 MiB. Without nightly Rust,
-//! run `cargo run --release --example png_fuzz`.
+//! Feeds arbitrary bytes to the map loader, which must return an error or a playable map:
+//! `cargo +nightly fuzz run png -- -rss_limit_mb=200 -malloc_limit_mb=100`. The two options limit
+//! each allocation to 100 MiB, and the process, including the fuzzer, to 200 MiB. Without nightly
+//! Rust, run `cargo run --release --example png_fuzz`.
 #![no_main]
 
 use getaway::game::{World, Rules};

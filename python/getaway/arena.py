@@ -159,8 +159,8 @@ def evaluate(
     no_jump, rules: as for `getaway.Game`.
     threads: maximum number of games played at the same time; by default one per processor.
 
-    Raises ValueError for a planner that is unknown or fails, or a map that cannot be read or
-    played, and FileNotFoundError for a map that does not exist.
+    Raises ValueError for an invalid option, a planner that is unknown or fails, or a map that
+    cannot be read or played, and FileNotFoundError for a map that does not exist.
     """
     several: Sequence[Planner] = [planners] if isinstance(planners, str) or callable(planners) else planners
     return _play(

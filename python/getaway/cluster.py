@@ -17,11 +17,11 @@ are given by name or path.
 
 With `address`, the games (or a discovery's plays, or a dataset's shards) run on Ray, which the
 extra `cluster` installs: `auto` is the Ray cluster to which this machine belongs, `HOST:PORT` is
-another cluster, and `local` starts a cluster on this machine for this call. If all planners are
-deterministic for a given seed and there is no `budget_ms`, the cluster does not affect the results,
-except for measured times and memory, and the choice of games in a ladder. If a worker dies, the
-games in its unfinished batch are played again. The call fails at its start if a node with CPUs has
-another build of getaway.
+the cluster at this address, and `local` starts a cluster on this machine for this call. If all
+planners are deterministic for a given seed and there is no `budget_ms`, the cluster does not affect
+the results, except for measured times and memory, and the choice of games in a ladder. If a worker
+dies, the games in its unfinished batch are played again. The call fails at its start if a node with
+CPUs has another build of getaway.
 """
 
 from __future__ import annotations
@@ -155,8 +155,8 @@ def build() -> str:
 
 def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
     """Returns the Python planners among the entrants, by `MODULE:NAME`. If there are any, lets Ray
-    send the loaded modules in the working directory, except for installed packages. Every node must
-    have all other modules that the planners use."""
+    send the loaded modules in the working directory, except for getaway and installed packages.
+    Every node must have all other modules that the planners use."""
     from getaway import _callables
     from ray import cloudpickle
 

@@ -295,9 +295,9 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
     """Many games, stepped together in Rust. `getaway.gymnasium` describes the spaces and rewards.
 
     map: as for `ChaseEnv`, but the games are divided as evenly as possible among the maps of a
-        list. If None, each reset of all games generates a map per game, from the seed of the game:
-        the game's item in a list of seeds, or the reset's seed plus the game's index. A missing
-        seed is drawn at random. Other resets keep the maps.
+        list. If None, each call of `reset` without `reset_mask` generates a map per game, from the
+        seed of the game: the game's item in a list of seeds, or the reset's seed plus the game's
+        index. A missing seed is drawn at random.
     no_jump, rules: as for `getaway.Game`.
     observation, window: as for `ChaseEnv`.
     threads: number of threads that step the games; it does not affect results.

@@ -7,8 +7,8 @@
     model = MaskablePPO("MlpPolicy", envs)
 
 Install with `pip install 'getaway[gymnasium]' stable-baselines3`; the example also needs
-`sb3-contrib`. `getaway.gymnasium` describes the spaces and the options. The step that ends a game
-also resets the game, as Stable-Baselines3 expects.
+`sb3-contrib`. `getaway.gymnasium` describes the spaces and the options. The step that ends an
+episode also resets the game, as Stable-Baselines3 expects.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ChaseVecEnv(VecEnv):  # type: ignore[misc]
 
     num_envs, map, options: as for `getaway.gymnasium.ChaseVectorEnv`; `autoreset_mode` is fixed.
 
-    A step returns one info dict per game. If the step ended the game, the dict contains
+    A step returns one info dict per game. If the step ended an episode, the dict contains
     `terminal_observation`, `TimeLimit.truncated`, `episode` with the return `r` and the length `l`,
     and the infos `tick`, `score` and, if present, `regret` of `getaway.gymnasium`. Otherwise, the
     dict is empty.

@@ -61,13 +61,14 @@ class Threat(NamedTuple):
     """For an owl: the player's position that the owl remembers from its last look."""
     seen: tuple[int, int] | None = None
     """For a hawk: the position where it last saw the player. The hawk's first move after its
-    arrival there resets this to None."""
+    arrival there resets this to None, unless the hawk sees the player again."""
     post: tuple[int, int] | None = None
     """For a hawk: the intersection picked as its post. Seeing the player, or the hawk's first move
     after its arrival there, resets this to None."""
     idle_rounds: int = 0
     """For a hawk: the number of moves that it has waited without a target. Under the server's
-    rules, the first move after its arrival at a post sets this to -5."""
+    rules, the first move after its arrival at a post sets this to -5, unless the hawk sees the
+    player."""
 
 
 class Decision(NamedTuple):

@@ -1,7 +1,7 @@
 //! The beliefs about threats. Messages show a threat's position and direction, but not its hidden
 //! state: the number of its random draws, and its memory. The tracker keeps *hypotheses* about each
 //! threat's hidden state. In a game seen from tick 1, a threat of known style needs only one
-//! hypothesis until a prediction is wrong. In every tick, the tracker predicts the next pose under
+//! hypothesis until a prediction is wrong. For each message, the tracker predicts the pose under
 //! each hypothesis, and drops the hypotheses that the observed pose refutes. If it refutes all of
 //! them, the tracker generates new ones. Plans use the *best* hypothesis, the first of those left.
 //!

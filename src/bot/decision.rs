@@ -40,7 +40,7 @@ pub struct Decision {
     /// The time from the arrival of the message to the decision.
     pub elapsed: Duration,
     /// The findings about the server's rules and style names, as sentences. Empty unless the bot
-    /// has just adopted new rules, or has found that no rules explain a threat's move.
+    /// has just adopted new rules or styles, or has found that no rules explain a threat's move.
     pub learnt: Vec<String>,
 }
 

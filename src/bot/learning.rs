@@ -2,8 +2,8 @@
 //!
 //! After the first misprediction, or if a style has an unknown name, a [`Learner`] follows the
 //! game, unless learning is disabled or the map is too large. When its best explanation has new
-//! rules, a new tracker replays the game under these rules, and replaces the old tracker if it has
-//! fewer mispredictions or none. The bot then also checks moves against the learner's other
+//! rules, a new tracker replays the game under these rules. The new tracker replaces the old one if
+//! it has fewer mispredictions or none. The bot then also checks moves against the learner's other
 //! explanations (`conformant`). Learning stops after a missed message, or if no rules explain a
 //! threat of known style.
 

@@ -5,10 +5,10 @@
 //! update (`tracker`, `reconstruct`, `belief`); learn (`learning`); plan and decide (`plan`,
 //! `exploration`, `fallback`).
 //!
-//! Every message leads to a decision or an error, never to a panic. The bot does no work in the
-//! background. The tables of the largest maps take longer than a tick to build, so the bot builds
-//! them over several ticks. Until they are complete and all messages so far have been processed,
-//! the bot plays with the cautious planner.
+//! Every message leads to a decision or an error. The bot does no work in the background. The
+//! tables of the largest maps take longer than a tick to build, so the bot builds them over several
+//! ticks. Until they are complete and all messages so far have been processed, the bot plays with
+//! the cautious planner.
 
 use std::time::{Duration, Instant};
 
@@ -99,8 +99,9 @@ impl Bot {
     }
 
     /// Returns the decision for a message. The budget's time counts from `arrival`. If the message
-    /// repeats the previous one, returns the same decision, apart from [`Decision::elapsed`]. A
-    /// message with an earlier tick, another map or another number of threats starts a new game.
+    /// repeats the last answered one, returns the same decision, apart from [`Decision::elapsed`],
+    /// unless the game cannot be simulated. A message with an earlier tick, another map or another
+    /// number of threats starts a new game.
     ///
     /// # Errors
     /// If the message is inconsistent, the player is not on an open tile, or an external planner
@@ -180,7 +181,8 @@ impl Bot {
         Memory { rules, words, doubts_rules }
     }
 
-    /// For each threat, in message order, the number of mispredictions in this game.
+    /// For each threat, in message order, the number of mispredictions in this game. Once the
+    /// bot has adopted other rules, this counts the mispredictions under those rules.
     pub fn mispredictions_by_threat(&self) -> Vec<u32> {
         match &self.game {
             Some(Game { tracking: Some(Tracking::Following(tracker)), .. }) => tracker.beliefs.mispredictions(),

@@ -11,7 +11,8 @@ impl World {
     /// of the tick over 64 games avoids unpredictable branches and lets lookups overlap.
     ///
     /// # Panics
-    /// If the numbers of moves and states differ, or in the same cases as [`World::step`].
+    /// If the numbers of moves and states differ, or if a state's world has a different number of
+    /// tiles, or a different number of threats of some style.
     pub fn step_batch(&self, states: &mut [State], moves: &[Move]) {
         assert_eq!(states.len(), moves.len(), "{} states and {} moves", states.len(), moves.len());
         for (states, moves) in states.chunks_mut(BLOCK_GAMES).zip(moves.chunks(BLOCK_GAMES)) {

@@ -41,7 +41,7 @@ pub struct HawkHypothesis {
     /// Minimum and maximum of the patience, in moves.
     pub patience: (u8, u8),
     pub rest: (u8, u8),
-    /// The hawk's posts so far: each is a rank among the map's intersections, or [`FORGOTTEN`].
+    /// The hawk's known posts: each is a rank among the map's intersections, or [`FORGOTTEN`].
     posts: Vec<u16>,
     /// For each forgotten post, its possible ranks, as bits.
     forgotten: Vec<u128>,

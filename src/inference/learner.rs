@@ -3,7 +3,7 @@
 //! the clock, these sets are linked only by the direction orders and random numbers that several
 //! styles share. If the positions do not show whether threats moved in a tick, the best clock
 //! decides. If no hypothesis explains a threat's move, the learner reports the move, and ignores
-//! the threat until it revises the clock or the styles.
+//! the threat until the clock or the styles are revised.
 
 use std::collections::BTreeMap;
 
@@ -433,7 +433,8 @@ impl Learner {
         true
     }
 
-    /// Returns `None` if no attempt is due, or if the styles of all threats explain their moves.
+    /// Returns `None` if there is no game, no attempt is due, or each threat has a style that
+    /// explains its moves.
     fn begin_identification(&mut self) -> Option<Box<Identification>> {
         let game = self.game.as_mut()?;
         let moves = game.moves.iter().filter(|&&is_move| is_move).count() as u16;
@@ -533,7 +534,7 @@ impl Learner {
         }
     }
 
-    /// The unknown words for styles whose meaning was inferred, each with the inferred style.
+    /// The unknown style words whose meaning was inferred, each with the inferred style.
     pub fn words(&self) -> Vec<(String, Style)> {
         let mut words = self.past_words.clone();
         if let Some(game) = &self.game {

@@ -1,4 +1,4 @@
-//! The hypotheses that explain all observed steps of sharks, deer and owls.
+//! Hypotheses about sharks, deer and owls, narrowed down by their observed steps.
 
 use super::orders::Orders;
 use super::streets::{Step, Streets};

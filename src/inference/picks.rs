@@ -53,7 +53,7 @@ pub struct Pick {
 /// The bounds that the picks set on the drawn numbers, for each option order.
 #[derive(Clone, Debug)]
 pub struct Picks {
-    /// The orders under which no two picks contradict each other.
+    /// The possible orders. Under each of them, no two picks contradict each other.
     pub orders: Orders,
     /// For each order and draw, the inclusive lower and exclusive upper bound, in units of 1/12.
     bounds: Vec<Vec<(u8, u8)>>,
@@ -68,8 +68,8 @@ pub struct PickExplanation {
     pub order: [Direction; 4],
     /// The first seed.
     pub first_seed: i32,
-    /// The expected scale if it is in the range, otherwise the range's simplest number; the middle
-    /// of the range if, because of rounding, this scale does not explain the picks.
+    /// The expected scale if it is in the range, otherwise a round number from the range. If this
+    /// scale does not explain the picks because of rounding, the middle of the range.
     pub scale: f64,
     /// The range around `scale` that explained the picks in the search, apart from rounding: the
     /// lowest and the highest scale.

@@ -61,9 +61,9 @@ impl MapLibrary {
         &self.dirs
     }
 
-    /// Returns the maps, sorted by name, without reading them: subfolders with `layout.png` or
-    /// `meta.json`, and files `NAME.txt`. Skips names that start with a dot. Fails if a folder is
-    /// missing or cannot be read.
+    /// Returns the maps, sorted by name, without reading them. In a folder, these are subfolders
+    /// with `layout.png` or `meta.json`, and files `NAME.txt`. Skips names that start with a dot.
+    /// Fails if a folder is missing or cannot be read.
     pub fn list(&self) -> Result<Vec<MapEntry>, MapError> {
         let mut entries = BTreeMap::new();
         for dir in &self.dirs {

@@ -22,7 +22,7 @@ struct Step {
 pub(super) struct ExhaustiveSearch {
     /// Zero once the search is abandoned.
     memory_max_bytes: usize,
-    /// The states of one tick, without the last ones, whose successors are already in `next`.
+    /// The states of one tick whose successors have not all been tried.
     layer: Vec<State>,
     next: Vec<State>,
     fingerprints: HashSet<u64>,
@@ -48,7 +48,8 @@ impl ExhaustiveSearch {
     }
 
     /// Continues the search in the world of the root. Returns a longest line, or `None` if the
-    /// budget is used up. At the memory limit, abandons the search, which then always returns `None`.
+    /// budget is used up. At the memory limit, abandons the search: this and later calls then
+    /// return `None`.
     pub fn advance(&mut self, world: &World, meter: &mut BudgetMeter) -> Option<Solution> {
         while self.bytes(world) <= self.memory_max_bytes {
             let Some(state) = self.layer.last() else {

@@ -75,8 +75,8 @@ mod tests {
 
     #[test]
     fn avoids_a_catch_one_tick_ahead() {
-        // In tick 5, the goldfish must move left, onto the tile to the right of the player. From this
-        // tile, the player would reach the far end with the most margin.
+        // In tick 5, the goldfish must move left, onto the tile to the right of the player. From
+        // this tile, the player would reach the far end with the most margin.
         let layout = Layout::parse("#P.g\n##.#\n##.#\n##.#").expect("a drawing");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let mut state = world.start();

@@ -12,8 +12,8 @@
 //! its lead over the threats), or the reward of a catch if the move may be fatal.
 //!
 //! A threat on the server's clock is *waiting* if it has stayed on its tile several times in a row
-//! when it could have moved. It is expected to stay until the player comes nearer than it was at
-//! any of these times.
+//! when it could have moved. The search expects the threat to stay until the player comes nearer to
+//! it than at any of these times.
 
 use std::collections::HashMap;
 use std::hash::Hasher;

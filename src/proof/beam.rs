@@ -3,10 +3,10 @@
 //! many states of the game.
 //!
 //! The beam drops states outside the known sets and keeps a random sample of the combinations that
-//! remain. If none remains, the search backtracks. Each dead end doubles the width of the beam and
-//! the number of ticks for the next backtracking. Both are reset once the beam is past the dead
-//! end. After a few dead ends without a reset, the search starts over, because the decisive move
-//! often lies far before them.
+//! remain. If none remains, the search backtracks, and doubles the width of the beam and the number
+//! of ticks for the next backtracking. Both are reset once the beam is past the dead end. After a
+//! few dead ends without a reset, the search starts over, because the decisive move often lies far
+//! before them. It also starts over at a dead end if memory has limited the width.
 
 use super::combination::{Combination, Slot};
 use super::join::{CHUNK, Join};

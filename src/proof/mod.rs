@@ -27,9 +27,10 @@
 //!   is out of reach. Any other sweep turns back at the target or earlier, unless it grows too
 //!   large, and drops the states that do not lead to its last layer. In some ticks, the remaining
 //!   states become known sets.
-//! * *Bottleneck*: a tick at which a known set has few states. Except for a target's first one, a
-//!   *narrow* sweep starts at a bottleneck, and further threats can join it on the way. A *wide* or
-//!   *whole* sweep has all of its threats from the first tick.
+//! * *Bottleneck*: a tick at which a known set has few states. A *narrow* sweep starts at a
+//!   bottleneck, and further threats can join it on the way. A target's first narrow sweep starts
+//!   at the first tick instead, with a single threat. A *wide* or *whole* sweep has all of its
+//!   threats from the first tick.
 //! * *Reachable layer*: the states of one tick that can be reached from the first tick, regardless
 //!   of any target.
 //! * *Projection*: for each tick and each tile of a shark, the places from which the player can

@@ -17,7 +17,7 @@ pub(super) enum Automaton<const N: usize> {
     /// not see the player, and takes the branch that `first` holds for its key.
     Chaser { index: usize, style: Style, branches: Vec<Vec<Branch<N>>>, first: Vec<Branch<N>> },
     /// Keys are `tile * (tiles + 1) + end`, where `end` is the tile that the owl will have reached
-    /// before its next look, or `tiles` if it looks when it next moves.
+    /// before its next look, or `tiles` if it looks when it next moves or does not move again.
     Owl { index: usize },
     /// Keys are `tile << bits | memory`, with `bits` from [`Hawks`]. The memory is the tile where
     /// the hawk last saw the player, its post, its number of idle rounds, or a set of such
@@ -49,7 +49,8 @@ pub(super) struct Timetable<const N: usize> {
     pub moves_before: Vec<usize>,
     /// For each tick: true if owls look at the player when they move in this tick.
     pub looks: Vec<bool>,
-    /// For each tick: how often an owl moves, from this tick on, before it looks again.
+    /// For each tick: how often an owl moves, from this tick on, before it looks again or the game
+    /// ends.
     pub owl_moves: Vec<u16>,
     /// For each tick: the places of bulls and goldfish at its start.
     pub taken: Vec<TileSet<N>>,

@@ -267,7 +267,8 @@ impl<const N: usize> ModelBuilder<N> {
 }
 
 /// Sharks come first: they follow the player most closely, and several sharks often soon share one
-/// tile. Then come one owl, one deer and one hawk, then a second of each, and so on.
+/// tile. Then come one owl, one deer and one hawk, then a second of each, and so on. The place of
+/// bulls and goldfish in the order has no effect.
 fn order_of(threats: &[Spawn]) -> Vec<usize> {
     let rank = |style| match style {
         Style::Shark => 0,

@@ -136,8 +136,9 @@ fn read_bytes<const LEN: usize>(input: &mut dyn BufRead) -> io::Result<[u8; LEN]
     Ok(bytes)
 }
 
-/// Returns true if the mask consists of all bits of some threats, each combination of the layer has
-/// a valid key for each of these threats and no bits outside the mask, and all places are open.
+/// Returns true if the mask consists of the keys of some threats, with or without the draws of each
+/// hawk, the layer's combinations have valid keys and no bits outside the mask, and all places are
+/// open.
 fn is_valid<const N: usize>(model: &Model<N>, target: &Target<N>, mask: Combination, layer: &Layer<N>) -> bool {
     let slots = target.slots_in(model, mask);
     let has_keys = |key: &Combination| {

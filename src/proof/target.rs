@@ -136,8 +136,8 @@ impl<const N: usize> Target<N> {
     }
 
     /// Adds the known sets of an earlier target with the same slots, except those that exceed the
-    /// memory limit and those whose threats are covered by a known set of this target in the same
-    /// tick. Returns true if any set was added.
+    /// memory limit and those whose masks lie within the mask of a known set of this target in the
+    /// same tick. Returns true if any set was added.
     pub fn adopt(&mut self, earlier: &Self) -> bool {
         let is_adopted = self.knowledge.adopt(&earlier.knowledge);
         if is_adopted {
@@ -245,7 +245,7 @@ impl<const N: usize> Target<N> {
     }
 
     /// Returns true if a threat without known states can join after the first tick. An owl can do
-    /// so only if it looks when it next moves.
+    /// so only if its memory no longer matters (see [`Model::forgets`]).
     pub fn can_join(&self, model: &Model<N>, slot: Slot, tick: usize) -> bool {
         !matches!(model.automata[slot.automaton], Automaton::Owl { .. }) || model.forgets(tick)
     }
@@ -257,8 +257,8 @@ impl<const N: usize> Target<N> {
     }
 
     /// Returns each key that a threat can have, with the places where the player can be if the
-    /// threat has this key. After the first tick, an owl's keys are valid only if it looks when it
-    /// next moves.
+    /// threat has this key. After the first tick, an owl's keys are valid only if its memory no
+    /// longer matters (see [`Model::forgets`]).
     pub fn keys_at(&self, model: &Model<N>, slot: Slot, tick: usize) -> Vec<(u32, TileSet<N>)> {
         if tick == model.first_tick {
             return vec![(model.origins[slot.automaton].key, self.allowed[tick])];

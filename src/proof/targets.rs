@@ -13,7 +13,8 @@ use crate::game::LAST_TICK;
 /// other targets get their turns.
 const WORK_LIMIT_MIN: u64 = 400_000;
 const WORK_LIMIT_END: u64 = 3_000_000;
-/// Once a line reaches this tick, the end of the game becomes the only target until it is decided.
+/// Until a line reaches this tick, an undecided end of the game takes turns with the end of the
+/// best line.
 const LATE_TICK: usize = 1800;
 /// Factors of the work limit for the target at the end of the best line and for the game's end.
 const LOW_FACTOR: u64 = 4;
@@ -118,7 +119,7 @@ impl<const N: usize> Targets<N> {
     }
 
     /// Returns the tick of the next target. The end of the game is the first target. Once a bound
-    /// excludes it, each round starts at the end of the best line, and then bisects the gap between
+    /// excludes it, each round starts at the end of the best line. It then bisects the gap between
     /// the last stalled target and the bound, and the gap between the end of the line and the first
     /// stalled target. A target that reaches its work limit is stalled until the next round.
     fn next(&mut self, best: &Bracket) -> usize {

@@ -204,9 +204,9 @@ impl Replay {
         if difference.is_none() { None } else { first }
     }
 
-    /// The divergence that an inferred see-through tile explained, if the player now stands on this
-    /// tile, or if the tile was inferred from the previous line and the player is again not where
-    /// the rules expect it.
+    /// If the inference of a see-through tile proves wrong, returns the divergence that the tile
+    /// explained. Either the player now stands on this tile, or the tile was inferred from the
+    /// previous line and the player is again not where the rules expect it.
     fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
         let found = message.your_character.position;
         let elsewhere = self.world.player(&self.state) != found;
@@ -286,7 +286,7 @@ impl Replay {
         let expected = self.world.threat(&self.state, threat);
         let personality = personality_word(self.world.rules(), self.world.personality(&self.state));
         let direction = Name::Known(expected.direction);
-        // This runs for every threat of every line, so a path is formatted only if a field differs.
+        // For speed, a path is formatted only if a field differs.
         let same = expected.position == found.position
             && direction == found.direction
             && (found.personality.is_none() || personality.is_none() || found.personality == personality);

@@ -10,7 +10,7 @@ struct Kept<S, A> {
 }
 
 impl<P: Problem> Run<'_, P> {
-    /// At each depth, keeps the `width` successors with the best known sequences. See
+    /// At each depth, keeps at most `width` successors: those with the best known sequences. See
     /// `docs/beam.md`.
     pub(super) fn beam(&mut self, component: usize, state: &P::State, width: usize) -> Result<(), Stop> {
         let start = self.search.path.len();

@@ -132,7 +132,8 @@ fn is_number(number: f64, most: f64) -> bool {
     number.is_sign_positive() && (0.0..=most).contains(&number)
 }
 
-/// Prints the fewest digits that parse to the same number, with an exponent if 0 < number < 1e-4.
+/// Prints a number with the fewest significant digits that parse to the same number, and with an
+/// exponent if 0 < number < 1e-4.
 struct Number(f64);
 
 impl fmt::Display for Number {

@@ -10,7 +10,7 @@
 //! - `select(C, S)`: keeps a tree for the entire search. Descends to an unvisited node, invokes `S`
 //!   from this node, and backs up the reward. If all children of a node are visited, chooses the
 //!   child with the highest mean + `C` sqrt(ln n / n_k), where the node has n visits and the child
-//!   n_k, and rewards are scaled to 0..1.
+//!   n_k, and rewards are scaled to 0..1. Skips children below which no state is left to explore.
 //!
 //! Three others come from other papers; see `docs/adapt.md`, `docs/beam.md` and `docs/anneal.md`.
 //!
@@ -18,9 +18,10 @@
 //!   and step size `A`. Two more arguments are optional: `R`, the number of rollouts per adaptation
 //!   on the lowest level (1 by default), and finally `prior`, which adds the problem's prior
 //!   weights.
-//! - `anneal(N, T, U)`: tries `N` random changes of a sequence: of the best known sequence if it
-//!   passes through the state, otherwise of a random one. Accepts a worse sequence with a
-//!   probability that depends on the temperature, which goes from `T` to `U`.
+//! - `anneal(N, T, U)`: plays `N` sequences, each a random change of the current one. Starts from
+//!   the best known sequence if it passes through the state; otherwise, the first sequence is
+//!   random. Accepts a worse sequence with a probability that depends on the temperature, which
+//!   goes from `T` to `U`.
 //! - `beam(W, S)`: like `step(lookahead(S))`, but keeps the best `W` states at each step instead of
 //!   one.
 //!
@@ -29,10 +30,10 @@
 //! `step(repeat(100, select(1.41, simulate)))`.
 //!
 //! **Guarantees.** The result is the best of *all* sequences evaluated since the last reset. A
-//! limit on evaluations is never exceeded. Without a time limit, equal seeds give equal results on
-//! every platform. A deadline is checked about every 20 microseconds unless actions take longer,
-//! and the interrupted rollout is discarded. The size of each tree is bounded, and rollouts do not
-//! allocate per action.
+//! limit on evaluations is never exceeded. Without a time limit or deadline, equal seeds give equal
+//! results on every platform. A deadline is checked about every 20 microseconds unless actions take
+//! longer, and the interrupted rollout is discarded. The size of each tree is bounded, and rollouts
+//! do not allocate per action.
 //!
 //! ```
 //! use getaway::search::{Budget, Generator, Problem, Search};

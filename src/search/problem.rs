@@ -66,8 +66,8 @@ pub trait Problem {
     /// Plays a legal action.
     fn apply(&self, state: &mut Self::State, action: Self::Action);
 
-    /// Returns true if the state is final. If a sequence of actions can be endless, the budget must
-    /// limit ticks or time, or evaluations if rollouts have a horizon.
+    /// Returns true if the state is final. If a sequence of actions may never reach a final state,
+    /// the budget must limit ticks or time.
     fn is_final(&self, state: &Self::State) -> bool;
 
     /// The finite reward of a sequence that ends in `state` or is cut off there. Higher is better.

@@ -1,6 +1,5 @@
-//! Every planner stops at the first clock reading past its deadline, and simulates a limited number
-//! of ticks per reading. A manual clock advances by a fixed time per reading, so the test is
-//! deterministic.
+//! Every planner stops within a few clock readings after its deadline, and reads the clock often
+//! enough. A manual clock advances by a fixed time per reading, so the test is deterministic.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
-//! Guarantees: an image gives the same layout in every kind of PNG. Colours, alpha and the order of
-//! threats are read as the server reads them. Limits are exact. Maps round-trip. A seed generates
-//! the same map file on every machine. No input makes the loader panic.
+//! Guarantees: an image gives the same layout in RGB, RGBA and indexed PNGs. Colours, alpha and the
+//! order of threats are read as the server reads them. Limits are exact. Maps round-trip. A seed
+//! generates the same map file on every machine. No input makes the loader panic.
 
 use std::collections::VecDeque;
 use std::fs;

@@ -78,8 +78,8 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
 """Arguments and options for each command. The file under test replaces an argument, or is added as
 an option."""
 
-# The kinds of files that may be accepted: of an option, by its name; of an argument, by `VALUE of
-# COMMAND` or else by its value name. An option or argument that is not listed accepts none.
+# The kinds of files that an option or argument may accept. The key of an option is its name. The
+# key of an argument is `VALUE of COMMAND`, or else its value name. Those without a key accept none.
 TAKES = {
     "--rules": {"rules", "empty object"},
     "--diff": {"rules", "empty object"},
@@ -393,8 +393,8 @@ def run(program: Path, arguments: list[str], folder: Path) -> Run:
 
 
 def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | None:
-    """Passes a file to an argument and checks the run. Returns `None`, without a run, if the
-    argument may accept the file, unless the file's kind is in `ALWAYS_TRIED`."""
+    """Passes a file to an argument and checks the run. Skips the run and returns `None` if the
+    argument may accept the file as a kind that is not in `ALWAYS_TRIED`."""
     taken = place.takes() & file.takes_as
     if taken - ALWAYS_TRIED:
         return None

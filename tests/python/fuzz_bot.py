@@ -3,7 +3,7 @@
 
 Each call must return an action or None, or raise one of `CLEAN_ERRORS` with a one-line message.
 Unless `--untimed` is given, calls with text or bytes of less than 1 MiB may exceed the budget by at
-most `OVERRUN_MAX_MS`; a bot that is late gets `TRIALS` further runs, one of which must be in time.
+most `OVERRUN_MAX_MS`. A bot that is late gets `TRIALS` further runs, one of which must be in time.
 Bot N has the seed `seed + N`. A failed assertion prints this seed; `--seed SEED --count 1` then
 tests only this bot.
 """
@@ -150,7 +150,7 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Counts:
     counts = Counts()
     for _ in range(MESSAGES_PER_BOT):
         sent = message(game, rng)
-        # Only text and bytes of less than 1 MiB are timed, because the competition sends text.
+        # The competition sends text, so other objects and very long messages are not timed.
         is_timed = isinstance(sent, (str, bytes)) and len(sent) < 1 << 20
         start = clock()
         action: Any = None

@@ -4,12 +4,12 @@
     .venv/bin/python tests/python/ladder_runs.py disk --rounds 3
     .venv/bin/python tests/python/ladder_runs.py growth --games 3000
 
-`order` kills a ladder of 29 entrants `--kills` times. The final standing must equal that of a
-ladder that was never killed. Then `order` adds one entrant and retires another. Kendall's tau of
-the ladder's ratings and those of a tournament with at least ten times as many games must be at
-least 0.95. `disk` fills the disk of a ladder (a tmpfs; needs root). The ladder must wait until
-space is free. `growth` plays ladders of different lengths. Files and peak memory must grow at most
-linearly with the number of games, with a tolerance of 15%.
+`order` kills a ladder of 29 entrants `--kills` times. The final places, states and results must
+equal those of a ladder that was never killed. Then `order` adds one entrant and retires another.
+Kendall's tau of the ladder's ratings and those of a tournament with at least ten times as many
+games must be at least 0.95. `disk` fills the disk of a ladder (a tmpfs; needs root). The ladder
+must wait until space is free. `growth` plays ladders of different lengths. Files and peak memory
+must grow at most linearly with the number of games, with a tolerance of 15%.
 """
 
 from __future__ import annotations

@@ -265,7 +265,7 @@ def run_speed(page: Page, program: Path, maps: Path | None) -> list[str]:
 
 
 def speed_of(page: Page, program: Path, game: Any, name: str) -> str:
-    """Returns a line of times, each of the fastest of three runs: load can only slow a run down."""
+    """Returns a line of times. Each is the shortest of three, because load can only slow a run."""
     timed = """async ([name, request]) => {
       let best = Infinity;
       for (let i = 0; i < 3; i++) {

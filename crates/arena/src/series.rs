@@ -1,8 +1,8 @@
 //! A series: in each sample, every planner plays one game on every map.
 //!
 //! Guarantees: in each sample, all planners play a map with the same seed, so their games form
-//! pairs. If the budget has no time limit, a built-in planner's game depends only on the series and
-//! the game's index, not on the number of threads or on interruptions.
+//! pairs. If the budget has no time limit, the moves of a built-in planner do not depend on the
+//! number of threads or on interruptions.
 
 use std::collections::HashSet;
 use std::hash::Hasher;
@@ -126,7 +126,7 @@ impl Series {
     /// Finds the planners and builds the lookup tables of every map, but plays no game.
     ///
     /// # Errors
-    /// When a planner or bot is invalid, a map cannot be played, or two planners or two maps have
+    /// When a planner or bot is invalid, a map cannot be played, or two entrants or two maps have
     /// the same name.
     pub fn new(maps: &[Map], options: SeriesOptions) -> Result<Self, SeriesError> {
         Self::with_host(maps, options, None)
@@ -158,7 +158,7 @@ impl Series {
     /// Returns a series with these planners and the same maps and settings.
     ///
     /// # Errors
-    /// When a planner is invalid, a bot has no command, or two planners or bots have the same name.
+    /// When a planner is invalid, a bot has no command, or two entrants have the same name.
     pub(super) fn with_planners(
         &self,
         planners: Vec<String>,
@@ -373,8 +373,8 @@ impl Series {
         Ok(Some(GameRecord { line, simulated_ticks, mispredictions, cost, ..record }))
     }
 
-    /// Returns a record in which `line`, `cost` and the values that only planners or only bots have
-    /// are empty or 0.
+    /// Returns a record whose `line`, `simulated_ticks`, `mispredictions`, `cost` and `external`
+    /// have their default values.
     fn record(
         &self,
         GameKey { sample, map, planner }: GameKey,

@@ -24,7 +24,7 @@ impl Interval {
         Self { low: self.low.max(least), high: self.high.min(most), ..self }
     }
 
-    /// Multiplies all three values by `factor`, which must be positive, and adds `shift`.
+    /// `factor` must be positive.
     fn scaled(self, factor: f64, shift: f64) -> Self {
         let scale = |value: f64| value * factor + shift;
         Self { estimate: scale(self.estimate), low: scale(self.low), high: scale(self.high) }
@@ -92,7 +92,7 @@ impl ClusteredMean {
     /// Returns the mean of clustered values between `-reach` and `reach` after adding one cluster
     /// of `unit_size` values (at least one) at each end of this range. As in the adjusted interval
     /// of Bonett and Price ([`win_share`]), the two clusters represent unseen outcomes. Without
-    /// them, a few equal values would give a standard error of 0.
+    /// them, equal values would give a standard error of 0.
     pub fn adjusted(clusters: &[Vec<f64>], reach: f64, unit_size: usize) -> Self {
         let ends = [reach, -reach].map(|end| vec![end; unit_size.max(1)]);
         let filled = clusters.iter().filter(|values| !values.is_empty());
@@ -135,10 +135,10 @@ impl ClusteredMean {
 /// these bounds. The Wilson interval uses the number of trials for which a Wald interval would be
 /// as wide as the interval of [`clustered_mean`].
 ///
-/// Many scores equal one of the bounds, so the distribution of their mean is skewed, and Student's
-/// symmetrical interval would cover the true mean too rarely. If Student's interval has no width,
-/// as for equal values, each cluster counts as one trial, or each value if there is a single
-/// cluster. Returns `None` if there are fewer than two values.
+/// If many values equal one of the bounds, the distribution of their mean is skewed, and Student's
+/// interval covers the true mean too rarely. If Student's interval has no width, as for equal
+/// values, each cluster counts as one trial, or each value if there is a single cluster. Returns
+/// `None` if there are fewer than two values.
 pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f64) -> Option<Interval> {
     let plain = clustered_mean(clusters, confidence)?;
     let share = ((plain.estimate - least) / (most - least)).clamp(0.0, 1.0);
@@ -183,8 +183,8 @@ fn wilson(estimate: f64, count: f64, confidence: f64) -> Interval {
 /// Returns a share of clustered trials with Wilson's interval for the effective number of
 /// independent trials (Korn and Graubard, *Confidence Intervals for Proportions with Small Expected
 /// Number of Positive Counts Estimated from Survey Data*, 1998). Each cluster is a pair (successes,
-/// trials). If all trials have the same outcome, each cluster counts as one trial. For a single
-/// cluster, the result is that of [`share`].
+/// trials). For a single cluster, the result is that of [`share`]. Otherwise, if all trials have
+/// the same outcome, each cluster counts as one trial.
 pub fn clustered_share(clusters: &[(u64, u64)], confidence: f64) -> Interval {
     let clusters: Vec<(u64, u64)> = clusters.iter().copied().filter(|&(_, trials)| trials > 0).collect();
     let (successes, trials) =
@@ -362,7 +362,6 @@ impl Default for Sprt {
 }
 
 impl Sprt {
-    /// True if `0 < p0 < p1 < 1`, both error rates are positive, and their sum is below 1.
     pub fn is_valid(&self) -> bool {
         let Self { p0, p1, alpha, beta } = *self;
         0.0 < p0 && p0 < p1 && p1 < 1.0 && alpha > 0.0 && beta > 0.0 && alpha + beta < 1.0

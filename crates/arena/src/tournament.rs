@@ -1,8 +1,7 @@
 //! Tournaments compare planners in pairs, on the same maps and seeds.
 //!
 //! A game has one player, so N planners play at most N games per map and seed, and each game can
-//! count in several pairs. The result depends only on the games, not on the order in which they
-//! were played or on interruptions.
+//! count in several pairs. The result does not depend on the order in which the games were played.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

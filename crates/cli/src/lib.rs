@@ -1,6 +1,6 @@
 //! The command line. A command prints its data to standard output, and an error to standard error.
-//! Exit codes: 0 for success, 1 for a failed check, planner or bot, 2 for invalid usage or input,
-//! or a file or other resource that cannot be used, and 130 for an interrupt.
+//! Exit codes: 0 for success; 1 for a failed check, planner or bot; 2 for invalid usage or input,
+//! or for a file or other resource that cannot be used; 130 for an interrupt.
 
 use std::ffi::OsString;
 use std::io::Write;

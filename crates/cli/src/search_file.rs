@@ -140,7 +140,7 @@ fn restore(bytes: &[u8], world: &World, options: SurvivalOptions) -> Result<(Hea
     if header.rules != *world.rules() {
         return Err(", line 1: this is the search of the same map under other rules".to_owned());
     }
-    // Each run has its own seed, so that its random choices differ from those of earlier runs.
+    // Adds the number of earlier runs to the seed, so that this run makes other random choices.
     let options = SurvivalOptions { seed: options.seed.wrapping_add(header.runs), ..options };
     let decider = Decider::restore(options, world, &mut BufReader::new(DeflateDecoder::new(&state[1..])));
     Ok((header, decider.map_err(|error| format!(": {error}"))?))

@@ -1,10 +1,10 @@
-//! Enumerates the candidates: all expressions with a limited number of operators around a leaf
-//! (such as a rollout), in the canonical forms of Maes, Lupien St-Pierre and Ernst.
+//! Enumerates the candidates: expressions with a limited number of operators around a leaf (such as
+//! a rollout), in the canonical forms of Maes, Lupien St-Pierre and Ernst.
 //!
 //! `repeat(a, repeat(b, S))` becomes `repeat(a * b, S)`, where the product is capped at
 //! [`REPEAT_MAX`]. `select(p, select(q, S))` becomes `select(p, S)`, because the inner tree only
-//! continues the descent of the outer tree. A candidate never starts with `repeat`, because a
-//! search repeats the whole expression until the budget is used up.
+//! continues the descent of the outer tree. A candidate does not start with `repeat`, because a
+//! search repeats the whole expression anyway.
 
 use std::collections::HashSet;
 

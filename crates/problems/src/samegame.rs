@@ -8,7 +8,7 @@
 //! first. A set has a 16-bit lane for each of the 15 columns; the highest bit of a lane is always
 //! clear. The sixteenth lane is always empty. *Corners* are cells with a neighbour of the same
 //! colour above or to the right, but none below or to the left. Every group has at least one
-//! corner, and most have exactly one, so a random group is found by drawing a random corner.
+//! corner, and usually only one, so a random group is found by drawing corners.
 
 pub mod lanes;
 

@@ -28,7 +28,7 @@ pub struct Fill {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// For each cell, a bit for each possible value. A filled cell has only the bit of its value,
-    /// or none if the given values conflict.
+    /// or no bit if a later given value conflicts with it.
     possible: [u16; CELLS_MAX],
     is_filled: [bool; CELLS_MAX],
     filled: u16,
@@ -145,7 +145,7 @@ fn permutation(count: usize, random: &mut Generator) -> Vec<usize> {
     numbers
 }
 
-/// Row or column numbers in a random order that keeps the lines of each box together.
+/// The numbers of the rows (or columns) in a random order that keeps those of each box together.
 fn lines(order: usize, random: &mut Generator) -> Vec<usize> {
     let bands = permutation(order, random);
     bands

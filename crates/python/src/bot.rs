@@ -29,7 +29,7 @@ const TEAM: &str = "getaway";
 const MESSAGE_VALUES_MAX: usize = 2 * MAX_MESSAGE_SIDE * MAX_MESSAGE_SIDE + 64 * MAX_MESSAGE_THREATS;
 const TURN_POLL: Duration = Duration::from_micros(200);
 
-/// A player that receives the state before each tick and returns an action.
+/// A player that receives the state before each tick and returns an action, or None to stay.
 ///
 /// Several threads may share a bot, which handles one call at a time.
 ///
@@ -37,8 +37,8 @@ const TURN_POLL: Duration = Duration::from_micros(200);
 ///     planner: a planner's name (see `planners`), `model:FILE`, an expression of the search
 ///         grammar, or a Python planner: a callable that takes a `State` and returns a move, or its
 ///         name `MODULE:NAME`. The budgets do not limit a Python planner. A class is instantiated
-///         for each game, and again when the planner has failed or the bot has learnt about the
-///         game, for example that a tile is see-through.
+///         for each game, and may be instantiated again during a game, for example when the
+///         planner has failed.
 ///     budget_ms: time per decision in milliseconds, including parsing the message, but not
 ///         converting a dict to JSON.
 ///     budget_ticks: limit on the simulated ticks per decision; makes games reproducible if

@@ -53,9 +53,9 @@ pub(crate) fn library_error(py: Python<'_>, error: &(dyn Error + 'static)) -> Py
     }
 }
 
-/// A Python exception that caused an error of the library. `drop` first takes the interpreter lock:
-/// without that lock, PyO3 would lock a mutex to queue the exception, and the mutex would stay
-/// locked in a process forked at that moment.
+/// A Python exception that caused an error of the library. `drop` first takes the interpreter lock,
+/// if possible: without that lock, PyO3 would lock a mutex to queue the exception, and the mutex
+/// would stay locked in a process forked at that moment.
 #[derive(Debug)]
 pub(crate) struct PythonError(Option<PyErr>);
 

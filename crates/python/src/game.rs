@@ -185,7 +185,7 @@ macro_rules! state_getters {
 /// create any state that a game on the map can reach.
 ///
 /// Args:
-///     map: a map, its name or path, or a game or state whose map, rules and tables are used.
+///     map: a map, its name or path, or a game or state whose map and rules are used.
 ///     tick: the tick, from 1 to 2001.
 ///     player: the player's position.
 ///     threats: the threats, in the map's order.

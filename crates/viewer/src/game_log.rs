@@ -1,8 +1,8 @@
-//! A recorded game: for each tick, the state, the commanded move and the move that was played, as
-//! far as they are known.
+//! A recorded game: for each recorded tick, the state, the commanded move and the move that was
+//! played, as far as they are known.
 //!
-//! Guarantees: if `is_exact` is true for a tick, its state follows from the start of the game by
-//! the rules, and agrees with the tick's message. Otherwise, if the state is known, visible fields
+//! Guarantees: if `is_exact` is true and the state is known, the state follows from the start of the
+//! game by the rules, and agrees with the tick's message. Otherwise, in a known state, visible fields
 //! are as recorded, and hidden fields are as predicted.
 
 use std::path::{Path, PathBuf};
@@ -24,7 +24,8 @@ pub struct LoggedTick {
     pub positions: Positions,
     /// The state at the start of the tick; `None` if the recording cannot be followed to this tick.
     pub state: Option<State>,
-    /// True if no message from tick 1 to this tick is missing, and all of them follow the rules.
+    /// True if no message from tick 1 to this tick is missing, and these messages follow the rules.
+    /// Meaningless if `state` is `None`.
     pub is_exact: bool,
     pub mispredicted: Vec<Misprediction>,
     /// The move that the recorded actions resolve to; `None` if `state` is `None`.
@@ -47,7 +48,8 @@ pub struct GameLog {
     pub file: String,
     pub team: Option<String>,
     pub notes: Option<GameNotes>,
-    /// The map's recorded name. If none is recorded, the name of a known map with the same layout.
+    /// The map's recorded name. If none is recorded, the name of a known map that matches the first
+    /// message.
     pub map: Option<String>,
     pub world: Arc<World>,
     /// The recorded names of the threats' styles.
@@ -122,9 +124,9 @@ impl GameLog {
         Ok(log)
     }
 
-    /// Adds the notes of another recording of the same game: a server records the commands, and a
-    /// bot records its decisions. Fails if the positions in a tick differ, or if the recordings
-    /// share no tick.
+    /// Combines the notes of two recordings of a game, such as the server's and the bot's. Keeps the
+    /// ticks of the server's recording, or those of `self` if both or neither are from a server.
+    /// Fails if the positions in a tick differ, or if the recordings share no tick.
     pub fn merged(self, other: Self) -> Result<Self, OtherGame> {
         let is_server = |log: &Self| log.ticks.iter().any(|tick| tick.wire.is_some());
         let (mut log, other) = if is_server(&other) && !is_server(&self) { (other, self) } else { (self, other) };
@@ -211,8 +213,9 @@ impl GameLog {
         }
     }
 
-    /// The state that the next message shows; `None` if it is impossible. The commanded move counts
-    /// as played, unless no tick is missing and only another move explains the player's position.
+    /// The state that the next message shows; `None` if it is impossible. Assumes that the commanded
+    /// move was played, unless no tick is missing and only another move explains the player's
+    /// position.
     fn successor(&self, state: &State, commanded: Move, message: &GameMessage) -> Option<After> {
         let world = &self.world;
         let found = message.your_character.position;
@@ -339,8 +342,9 @@ fn known_map<'a>(message: &GameMessage, notes: Option<&GameNotes>, maps: &'a [Ma
     shown.first().copied()
 }
 
-/// The world of a recording. Messages do not distinguish see-through tiles from open tiles, so the
-/// see-through tiles come from the known map or, without one, are inferred from the recording.
+/// The world of a recording. Messages do not distinguish see-through tiles from open tiles. So the
+/// see-through tiles come from the known map; without one, they are inferred from the recording if
+/// it follows the rules.
 fn world_of(
     path: &Path,
     first: &GameMessage,

@@ -1,8 +1,8 @@
 //! Replays: a [`Replay`] holds the frames of a game and their annotations. It can be packed for the
 //! viewer page and rendered as images.
 //!
-//! Guarantees: the simulator and the planners that the bot uses compute all annotations. The page
-//! and the image renderers only draw them, in the style of `page/drawing.json`.
+//! Guarantees: annotations are computed with the bot's own simulator and planners. The page and the
+//! image renderers draw them in the style of `page/drawing.json`.
 
 mod analysis;
 mod annotation;

@@ -15,7 +15,7 @@ use getaway::recording::WireNotes;
 
 /// Minimum time between forecasts, because each takes processor time that the bot may need.
 const FORECAST_INTERVAL: Duration = Duration::from_millis(250);
-/// A new forecast is computed only when the last one covers fewer future ticks than this.
+/// A forecast that still holds is replaced only when it covers fewer future ticks than this.
 const FORECAST_TICKS_MIN: usize = 20;
 
 #[derive(Default)]

@@ -34,8 +34,8 @@ pub enum PageSource<'a> {
     /// An embedded replay with its analysis and, if there is one, the surviving line.
     Analysed(&'a Replay, &'a Analysis, Option<&'a Replay>),
     InGallery(&'a Replay, &'a Analysis, Option<&'a Replay>),
-    /// The list of a gallery, from [`GameLibrary::list`](crate::GameLibrary::list). The page of
-    /// each game is in the same folder and has the game's name.
+    /// The list of a gallery, from [`GameLibrary::list`](crate::GameLibrary::list). The page of a
+    /// game is in the same folder and is called `NAME.html`, where `NAME` is the game's name.
     Gallery(&'a str),
     Library,
     /// A game in progress, requested from the page's server.

@@ -1,7 +1,7 @@
 //! A game that is played move by move, and whose moves can be taken back.
 //!
-//! Guarantees: a change of the moves annotates only new frames, so adding a move takes at most the
-//! time of one annotation and one forecast.
+//! Guarantees: a change of the moves annotates only new frames, so adding a move computes at most
+//! one annotation and one forecast.
 
 use std::sync::Arc;
 

@@ -173,8 +173,9 @@ impl Replay {
     }
 
     /// Reads a recorded game. Frames from the first missing message or divergence on are not
-    /// annotated, except a last frame in which the game is over. Fails if the file cannot be read,
-    /// if a complete line is not a tick, or if the first line is not a playable state.
+    /// annotated, except a last frame in which the game is over. Fails if the file cannot be read
+    /// or has no complete line, if a complete line is not a tick, or if the first line is not a
+    /// playable state.
     pub fn of_recording(path: impl AsRef<Path>, rules: &Rules) -> Result<Self, RecordingError> {
         let source = RecordingSource::File(path.as_ref().to_owned());
         Ok(Self::of_log(&GameLog::read(&source, Some(rules), &[])?))

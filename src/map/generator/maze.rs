@@ -80,8 +80,8 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
 }
 
 /// Removes `permille` thousandths of the dead ends, in random order, by opening walls. Where
-/// possible, joins two dead ends. If the last dead end to remove could only be joined to another
-/// dead end, it remains.
+/// possible, joins two dead ends. If only one more is to be removed, skips dead ends that could
+/// only be joined to another one.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =
         streets.open_positions().into_iter().filter(|&cell| streets.open_neighbours(cell) == 1).collect();

@@ -135,7 +135,8 @@ def open_game_of_user(page: Page, view: View) -> None:
 
 
 def assert_board_is_clear(page: Page, *others: str) -> None:
-    """Checks that the board is visible without scrolling, and that none of `others` overlaps it."""
+    """Checks that the board is visible without scrolling, that none of `others` overlaps it, and
+    that the page does not scroll sideways."""
     size = page.viewport_size
     assert size
     boxes = page.evaluate(

@@ -298,7 +298,7 @@ fn renamed(game: GameRecord) -> GameRecord {
     GameRecord { map: format!("new {}", game.map), ..game }
 }
 
-/// A map, and the games of each planner that plays a limited number of different games.
+/// A map, and the possible games of each planner that has a limit in [`SyntheticPair::games`].
 struct SyntheticMap {
     index: usize,
     survival: f64,

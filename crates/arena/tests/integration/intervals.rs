@@ -1,6 +1,6 @@
 //! A short version of the example `calibration`. Over all synthetic tournaments between equal
-//! planners, 93% to 97% of the 95% intervals must contain the true value, and the sign test and the
-//! verdicts *better* and *worse* must be wrong in at most 5.5% of tournaments. If the true
+//! planners, 93% to 97% of the 95% intervals must contain the true value. The sign test and the
+//! verdicts *better* and *worse* must be wrong in at most 5.5% of these tournaments. If the true
 //! difference equals the margin, the planned number of further games must suffice in at least 75%
 //! of cases.
 

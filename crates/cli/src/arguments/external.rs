@@ -25,8 +25,8 @@ pub(crate) struct BotArgs {
     /// {n}for pipe: bots, only their standard error
     #[arg(long, value_name = "DIR", value_parser = PathBufValueParser::new().try_map(folder))]
     logs: Option<PathBuf>,
-    /// Maximum total memory of an external bot's processes in MiB (Linux only);
-    /// {n}a bot that exceeds it fails [default: no limit]
+    /// Maximum total memory of an external bot's processes in MiB, sampled during
+    /// {n}the game (Linux only); a bot that exceeds it fails [default: no limit]
     #[arg(long, value_name = "MB", value_parser = integer::<u64>(1..=MAX_MEMORY_MB))]
     bot_memory_mb: Option<u64>,
     /// Maximum processor time of an external bot per game, in milliseconds (Linux

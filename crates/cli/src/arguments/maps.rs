@@ -15,8 +15,8 @@ pub struct MapArgs {
 }
 
 impl MapArgs {
-    /// Returns the library of every `--maps DIR` and then the maps of
-    /// [`MapLibrary::with_our_maps`]. Fails if a DIR has no maps or cannot be listed.
+    /// Returns [`MapLibrary::with_our_maps`] for the folders of `--maps`. Fails if a folder has no
+    /// maps or cannot be listed.
     pub fn library(&self) -> Result<MapLibrary, CliError> {
         self.check()?;
         Ok(MapLibrary::with_our_maps(&self.dirs))

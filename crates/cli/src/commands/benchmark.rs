@@ -42,7 +42,7 @@ pub(crate) struct BenchmarkArgs {
 enum BenchmarkCommand {
     /// Check records: replay their lines, and repeat their proofs in a literal model of the rules
     Check(CheckArgs),
-    /// Run a solver on every instance of a track; continues an interrupted run
+    /// Run a solver on every instance of a track, or continue an interrupted run
     Run(RunArgs),
     /// Compare runs on the same track
     Table(TableArgs),

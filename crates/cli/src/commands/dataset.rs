@@ -1,6 +1,5 @@
-//! Guarantees: if the planners are deterministic for a given seed, the files depend only on the
-//! dataset's settings, not on threads, a cluster or interruptions. The command never changes files
-//! that do not belong to the dataset.
+//! Guarantees: if the planners are deterministic for a given seed, the files do not depend on
+//! threads, a cluster or interruptions. The command keeps files that do not belong to the dataset.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};

@@ -118,7 +118,7 @@ fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
     })
 }
 
-/// Returns a random number: the standard library seeds each new hasher randomly.
+/// Returns a random number: the hashers of `RandomState` have random keys.
 fn random_seed() -> u64 {
     use std::hash::BuildHasher;
     std::hash::RandomState::new().hash_one(())

@@ -27,7 +27,7 @@ const EXAMPLES: &str = "Examples:
   getaway solve snail --no-jump --resume snail.search --time-limit-ms 3600000
                                                    an hour of work, continued by the same command";
 
-/// Solve games before the first move: find a surviving plan, or prove that none exists
+/// Solve games before the first move: look for a surviving plan, or for a proof that none exists
 ///
 /// The score is that of the longest line of moves found. No line can score more than the bound.
 /// {n}On a map that cannot be survived, the search continues until the score equals the bound or

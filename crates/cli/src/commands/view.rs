@@ -151,9 +151,10 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     Ok(writeln!(out, "{}", one_line(&file.path().display().to_string()))?)
 }
 
-/// Several sources, or one with `--with`, are recordings or folders of them. A single source
-/// without `--with` is a map unless its path ends in `.jsonl` or `.jsonl.gz`, or it is a file whose
-/// path does not end in `.txt`, or a folder without `layout.png`.
+/// Several sources, or one with `--with`, are recordings or folders of recordings. A single source
+/// without `--with` is a recording or such a folder if its path ends in `.jsonl` or `.jsonl.gz`, if
+/// it is a file whose path does not end in `.txt`, or if it is a folder without `layout.png`.
+/// Otherwise it is a map.
 fn source(args: &ViewArgs) -> Result<Source, CliError> {
     let is_recording = |path: &Path| {
         let name = path.to_string_lossy();
@@ -192,7 +193,8 @@ fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliErr
 }
 
 /// Returns the games of `paths`, and the errors of files that cannot be read. Fails if no file can
-/// be read, or if the recording of `--with` cannot be merged with the only one in `paths`.
+/// be read. With `--with`, also fails if `paths` has several files, or if the recordings cannot be
+/// merged.
 fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> {
     let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
     if let Some(with) = args.with.as_deref() {

@@ -99,8 +99,9 @@ impl OutputFile {
     }
 }
 
-/// Creates a temporary file next to `path`. It is deleted when dropped. Sets the permissions of an
-/// ordinary new file (0666 less the umask), because by default only the owner can read the file.
+/// Creates a temporary file next to `path`. It is deleted when dropped. On Unix, sets the
+/// permissions of an ordinary new file (0666 less the umask), because by default only the owner can
+/// read a temporary file.
 fn partial(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = Builder::new();

@@ -24,8 +24,8 @@ impl Progress {
         Self::resumed(total, unit, 0)
     }
 
-    /// Starts at `before` steps, done by an earlier run. The estimated time left depends only on
-    /// the speed of this run.
+    /// Starts at `before` steps, done by an earlier run. The estimated time left assumes the speed
+    /// of this run.
     pub fn resumed(total: u64, unit: &'static str, before: u64) -> Self {
         let style = style(&format!("{{pos}}/{{len}} {unit} {{wide_bar}} {{msg}}  {{left}}"));
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {

@@ -250,8 +250,8 @@ impl<'a> SeriesRun<'a> {
         words.join(" ")
     }
 
-    /// Writes the results. Fails if the report cannot be written, the series was interrupted or,
-    /// without `--allow-failures`, an external bot failed or was often late.
+    /// Writes the results and the report. Fails if either cannot be written, if the series was
+    /// interrupted or, without `--allow-failures`, if an external bot failed or was often late.
     pub fn finish<W: Write>(
         self,
         title: &str,

@@ -1,4 +1,4 @@
-//! Makes the replays of a report. They depend only on the games, not on the number of threads.
+//! Makes the replays of a report. They do not depend on the number of threads.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,7 +20,7 @@ const REPLAYS_MAX_BYTES: usize = 12 << 20;
 /// Number of replays made in parallel between two checks of the size limit.
 const CHUNK: usize = 64;
 const ANALYSES_MAX: usize = 64;
-/// Maximum number of ticks that all analyses simulate together: about ten seconds on one core.
+/// Total budget of the analyses in simulated ticks: about ten seconds on one core.
 const ANALYSES_TICKS: u64 = 48_000_000;
 
 /// Returns the replays of distinct games, lost games first, up to the size limit.

@@ -1,5 +1,5 @@
-//! Fuzzes the parser of expressions. A valid expression must round-trip, and the planner of every
-//! 50th must decide in time. Any other text must give an error of one line, with a position in the
+//! Fuzzes the parser of expressions. A valid expression must round-trip, and every 50th is run as a
+//! planner for one decision. Any other text must give an error of one line, with a position in the
 //! text or at its end.
 
 use std::fmt;

@@ -174,7 +174,7 @@ impl fmt::Display for Flood {
 }
 
 /// Plays one game alone, and one while `sockets` idle clients try to keep connections open. A
-/// client sends nothing, part of a request, or a WebSocket request, with or without a viewer's
+/// client sends nothing, part of a request, or a WebSocket request with or without a viewer's
 /// registration.
 pub async fn flood(sockets: usize) -> Result<Flood, String> {
     const DELAY: Duration = Duration::from_millis(2);

@@ -1,4 +1,5 @@
-//! Fuzzes the bot. It must answer each message in time with an action or an error, and not panic.
+//! Fuzzes the bot. It must not panic, and must answer each readable message with an action or an
+//! error.
 
 use std::fmt;
 use std::path::Path;

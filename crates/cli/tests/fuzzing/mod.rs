@@ -1,4 +1,5 @@
-//! Fuzzers and generators of their input. A case depends only on its number, so it can run alone.
+//! Fuzzers and generators of their input. The input of a case depends only on its number, so the
+//! case can run alone.
 
 #![allow(dead_code, reason = "each program that includes this uses only a part of it")]
 

@@ -168,8 +168,8 @@ impl Lanes {
         played
     }
 
-    /// Draws a corner in each lane, unless the group of its last drawn corner may be incomplete.
-    /// Corners of the spared colour are drawn only if there are no others.
+    /// Draws a corner in each lane that has one, unless the group of the lane's last drawn corner
+    /// may be incomplete. Corners of the spared colour are drawn only if there are no others.
     #[inline]
     fn draw(&mut self) {
         let Self { digits, corners, spared, is_growing, states, steps, .. } = self;

@@ -178,7 +178,7 @@ pub(crate) fn play_shards(
 }
 
 /// Returns the series or dataset in `kept` if its spec is `spec`. Otherwise creates one with `read`
-/// and stores it in `kept`. If there are Python planners, `kept` is `None` and nothing is stored.
+/// and stores it in `kept`. If `kept` is `None`, as in calls with `callables`, nothing is stored.
 fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
     py: Python<'_>,
     kept: Option<&Latest<T>>,

@@ -21,8 +21,7 @@ const MAX_GAMES: usize = 1 << 24;
 const MAX_NUMBERS: usize = 1 << 32;
 const MAX_THREADS: usize = 1024;
 
-/// Maximum number of games per part of a batch. Small, so that all threads finish a step at almost
-/// the same time.
+/// Maximum number of games per part of a batch. Small parts balance the load of the threads.
 const PART_GAMES: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -315,7 +314,7 @@ impl Batch {
         let Ok(mask) = mask.cast::<PyArray1<bool>>() else {
             let found = kind_of(mask);
             return Err(PyTypeError::new_err(format!(
-                "mask: expected a 1D NumPy array of bool with one entry for each of {games} games, found {found}"
+                "mask: expected a 1D NumPy array of bool of length {games}, found {found}"
             )));
         };
         if mask.len() != games {
@@ -369,7 +368,7 @@ pub(super) fn boards(
     Ok(boards)
 }
 
-/// Returns the distinct boards, and for each given board its index among them.
+/// Returns one board per distinct `Arc<World>`, and for each given board the index of its own.
 fn distinct(given: Vec<Arc<Board>>) -> (Vec<Arc<Board>>, Vec<usize>) {
     let (mut boards, mut known) = (Vec::new(), HashMap::new());
     let indices = given.into_iter().map(|board| {

@@ -76,9 +76,8 @@ impl<T: Number> SharedMemory<T> {
         }
         // SAFETY: the memory keeps its start and length while `_view` exists. Every bit pattern is
         // valid for a `Number`. `&mut self` excludes a second slice from this method, and arrays
-        // from Python are read through pointers. Python code that uses the array at the same time
-        // reads or writes arbitrary numbers, as with every NumPy function that releases the
-        // interpreter lock.
+        // from Python are read through pointers. If Python code uses the array at the same time,
+        // the numbers are arbitrary, as with NumPy functions that release the interpreter lock.
         Ok(unsafe { slice::from_raw_parts_mut(self.start, self.len) })
     }
 }

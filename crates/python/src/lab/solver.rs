@@ -19,19 +19,19 @@ const SLICE_TICKS: u64 = 1_000_000;
 /// Solve a game, from the start of a map or from a state.
 ///
 /// The search ends when it finds a line that survives, when it proves that no line is longer than
-/// the longest one found, or at a limit. The same arguments give the same moves unless the time
-/// limit is reached. The call releases the interpreter lock, and Ctrl-C interrupts it.
+/// the longest one found, or at a limit. Unless the time limit is reached, the same arguments give
+/// the same moves on every machine. The call releases the interpreter lock, and Ctrl-C interrupts
+/// it.
 ///
 /// Args:
 ///     map: a map, a game or a state, as for `Game`.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: a dict of the rules that differ from the server's.
 ///     time_limit_ms: time limit in milliseconds.
-///     budget_ticks: limit in simulated ticks; if it is reached before the time limit, the answer
-///         is the same on every machine.
+///     budget_ticks: limit in simulated ticks.
 ///     seed: the seed of the search.
-///     memory_max_bytes: maximum memory of the search, in bytes; the proof that follows the search
-///         may use as much again.
+///     memory_max_bytes: maximum memory of the survival search, in bytes; the proof that follows
+///         may use several times as much.
 ///
 /// Raises:
 ///     FileNotFoundError: if the map does not exist.

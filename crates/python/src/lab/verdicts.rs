@@ -26,7 +26,7 @@ fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Ve
     judge_moves(world, state, options, Budget::ticks(budget_ticks))
 }
 
-/// Judge every move of a state by solving the game after the move.
+/// Judge every legal move of a state by solving the game after the move.
 ///
 /// A move survives if the search finds a line that begins with the move and survives every tick. It
 /// is doomed if a proof shows that no such line exists, and otherwise undecided. The answer is the
@@ -87,7 +87,7 @@ fn judge_slice(games: &[(&World, &game::State)], threads: usize, budget_ticks: u
     };
     thread::scope(|scope| {
         for _ in 1..threads.min(games.len()) {
-            // If no thread can be started, the calling thread judges all games.
+            // If a thread cannot be started, the others judge all games.
             let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();

@@ -128,7 +128,8 @@ class Replay {
   upTo(index) {
     const { marks, about, shareable } = this.header;
     const upTo = (list) => list?.slice(0, index);
-    // All moves of a branch follow the rules, so only the moves before it can prevent sharing.
+    // The moves of a branch follow the rules, so the whole game can be shared if the moves before
+    // the branch follow them, too.
     const canShare = shareable && index <= (shareable.move_count ?? index);
     const replay = new Replay({
       ...this.header,

@@ -1,5 +1,5 @@
-//! Guarantees: on every bundled map, the annotations of replays follow the rules. Recordings are
-//! shown as recorded, even if they diverge from the rules.
+//! Guarantees: in games on every bundled map, the annotations agree with the simulator. Recordings
+//! are shown as recorded, even if they diverge from the rules.
 
 use std::io::Write;
 use std::path::Path;
