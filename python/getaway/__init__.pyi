@@ -10,12 +10,12 @@
 
 A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its letter (L, R, U, D, or
 . to stay). An action of the protocol is a dict such as `{"type": "MOVE_LEFT"}` (also MOVE_RIGHT,
-MOVE_UP, MOVE_DOWN) or `{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A bug
-in the library raises a RuntimeError.
+MOVE_UP, MOVE_DOWN) or `{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A
+RuntimeError that begins with "a bug in getaway" reports a bug in the library.
 
-Positions are (x, y) from 0; x grows to the right and y grows downwards. `rules` is a dict like
-`Game.rules`; rules that it omits have the server's values. `no_jump=True` is short for
-`rules={"no_jump": True}`.
+Positions are (x, y), counted from 0; x grows to the right and y grows downwards. `rules` is a dict
+like `Game.rules`; rules that it omits have the server's values. `no_jump=True` sets the rule
+`no_jump`, whether or not `rules` is given.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -66,24 +66,27 @@ __version__: str
 
 @final
 class Bot:
-    """A player that receives the state before each tick and returns an action.
+    """A player that receives the state before each tick and returns an action, or None to stay.
 
     Several threads may share a bot, which handles one call at a time.
 
     Args:
-        planner: a planner's name (see `planners`), an expression of the search grammar, or a Python
-            planner: a callable that takes a `State` and returns a move, or its name `MODULE:NAME`.
-            A class is instantiated once per game, and again when the bot's model of the game
-            changes, for example when the bot discovers a see-through tile.
-        budget_ms: time per decision in milliseconds, including parsing the message.
-        budget_ticks: maximum number of simulated ticks per decision; makes games reproducible if
-            `budget_ms` is never reached.
+        planner: a planner's name (see `planners`), `model:FILE`, an expression of the search
+            grammar, or a Python planner: a callable that takes a `State` and returns a move, or its
+            name `MODULE:NAME`. The budgets do not limit a Python planner. A class is instantiated
+            for each game, and may be instantiated again during a game, for example when the
+            planner has failed.
+        budget_ms: time per decision in milliseconds, including parsing the message, but not
+            converting a dict to JSON.
+        budget_ticks: limit on the simulated ticks per decision; makes games reproducible if
+            `budget_ms` is so large that the bot never runs out of time.
         seed: the seed of the random number generator, from 0 to 2**64 - 1.
         no_jump: whether stepping onto a threat's tile loses (the no-jump variant).
         rules: a dict of the rules that differ from the server's.
 
     Raises:
-        ValueError: if the planner cannot be found or loaded, or if another argument is invalid.
+        ValueError: if the planner cannot be found or loaded, or if another argument has an invalid
+            value.
     """
 
     def __new__(
@@ -133,14 +136,14 @@ class Bot:
 class Map:
     """A map: the streets, and the start positions of the player and the threats.
 
-    Two maps are equal if their names, difficulties, streets and start positions are equal. Maps can
-    be hashed, copied and pickled.
+    Two maps are equal if they have the same name, difficulty, tiles and start positions, and the
+    same threats in the same order. Maps can be hashed, copied and pickled.
 
     Args:
         rows: a drawing, as one string or as one string per row: `#` wall, `.` open,
             `~` see-through, P the player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
         name: the map's name.
-        difficulty: easy, medium, hard, or empty if unknown.
+        difficulty: for example easy, medium or hard; empty if unknown.
 
     Raises:
         ValueError: if the drawing is invalid.
@@ -150,11 +153,13 @@ class Map:
 
     @property
     def name(self) -> str:
-        """The map's name. If loaded, the name of its folder, or of its file without `.txt`."""
+        """The map's name. For a map from disk, the name of its folder, or of its text file without the
+        extension.
+        """
 
     @property
     def difficulty(self) -> str:
-        """The map's difficulty: easy, medium, hard, or empty if unknown."""
+        """The map's difficulty, for example easy, medium or hard; empty if unknown."""
 
     @property
     def rows(self) -> list[str]:
@@ -176,7 +181,7 @@ class Map:
         """
 
     def _repr_svg_(self) -> str | None:
-        """A picture of the start of a game, or None if the map cannot be played."""
+        """A picture of the start of a game, or None if no game can start on the map."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -187,10 +192,10 @@ class State:
     """A game's state at the start of a tick.
 
     States are immutable, and can be compared, hashed, copied and pickled. The constructor can
-    create any state of a map.
+    create any state that a game on the map can reach.
 
     Args:
-        map: a map, its name or path, or a game or state whose map, rules and tables are used.
+        map: a map, its name or path, or a game or state whose map and rules are used.
         tick: the tick, from 1 to 2001.
         player: the player's position.
         threats: the threats, in the map's order.
@@ -214,10 +219,10 @@ class State:
     ) -> State: ...
 
     def after(self, move: Move | int | str, /) -> State:
-        """The state after the current tick, in which the player makes this move.
+        """The state after one tick in which the player makes this move.
 
         Raises:
-            ValueError: if the game is over.
+            ValueError: if the game is over or the move is invalid.
         """
 
     def play(self, moves: _Moves, /) -> State:
@@ -261,7 +266,9 @@ class State:
 
     @property
     def legal_moves(self) -> list[Move]:
-        """The moves to open tiles, then staying; empty if the game is over."""
+        """The moves to tiles that the player may enter, and then staying. Empty if the game is
+        over.
+        """
 
     def _repr_svg_(self) -> str:
         """The state as a picture."""
@@ -276,8 +283,8 @@ class State:
 class Game:
     """A game played step by step.
 
-    Games can be compared, copied and pickled, including their moves. Games are mutable, so they
-    have no hash, but their states have one.
+    Games can be compared, copied and pickled; their moves are included. Games are mutable and
+    cannot be hashed, but their states can.
 
     Args:
         map: a map, its name or path, or a game or state whose map and rules are used.
@@ -308,11 +315,11 @@ class Game:
         counts), or None to stay. Return the resulting move.
 
         Raises:
-            ValueError: if the game is over or an action is invalid.
+            ValueError: if the game is over, or the move or an action is malformed.
         """
 
     def play(self, moves: _Moves, /) -> int:
-        """Play moves, one per tick, until the game ends. Return the number of moves played."""
+        """Play moves, one per tick. Stop if the game ends. Return the number of moves played."""
 
     def reset(self) -> None:
         """Return to the start."""
@@ -384,7 +391,9 @@ class Game:
 
     @property
     def legal_moves(self) -> list[Move]:
-        """The moves to open tiles, then staying; empty if the game is over."""
+        """The moves to tiles that the player may enter, and then staying. Empty if the game is
+        over.
+        """
 
     def _repr_svg_(self) -> str:
         """The current state as a picture."""
@@ -399,10 +408,11 @@ class Game:
 class Batch:
     """Many games that are stepped together, without the interpreter lock. Needs NumPy.
 
-    The games are divided evenly among the maps, in the order of `maps`. If a game is over, the next
-    step ignores its action and resets the game. `step`, `reset` and `set_state` overwrite and
-    return the same arrays; do not read them from another thread during a call. `getaway.gymnasium`
-    describes the observations. Batches can be copied and pickled; a copy has its own arrays.
+    The games are divided as evenly as possible among the maps, in the order of `maps`. If a game is
+    over, the next step ignores its action and resets the game. `step`, `reset` and `set_state`
+    overwrite the batch's arrays and return them; do not read the arrays from another thread during
+    a call. `getaway.gymnasium` describes the observations. Batches can be copied and pickled; a
+    copy has its own arrays.
 
     Args:
         maps: one or several maps, as for `Game`.
@@ -437,7 +447,8 @@ class Batch:
     def step(
         self, actions: npt.NDArray[np.integer[Any]], /
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-        """Play one tick of every game. Return the observations, rewards and terminations.
+        """Play one tick of every game, or reset the game if it is over. Return the observations,
+        rewards and terminations.
 
         A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player
         stepped onto a threat in the no-jump variant. After an error, no game has changed.
@@ -458,7 +469,7 @@ class Batch:
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        """The shape of one game's observation; it fits the largest map of the batch."""
+        """The shape of one game's observation; it fits every map of the batch."""
 
     @property
     def window(self) -> int:
@@ -470,23 +481,26 @@ class Batch:
 
     @property
     def rules(self) -> list[dict[str, Any]]:
-        """For each map, all rules as a dict. A game or state that `maps` repeats counts once."""
+        """For each map, all rules as a dict. If `maps` contains a game and its states or copies, they
+        count as one map.
+        """
 
     @property
     def ticks(self) -> npt.NDArray[np.uint16]:
-        """The tick that each game plays next, 1 to 2001."""
+        """The current tick of each game, from 1 to 2001."""
 
     @property
     def is_over(self) -> npt.NDArray[np.bool_]:
-        """For each game, true if it is over. The next step then resets it."""
+        """For each game, true if it is over. The next step resets such a game."""
 
     @property
     def action_masks(self) -> npt.NDArray[np.int8]:
         """An int8 array of shape (games, 5): 0 for each blocked action, else 1. Staying is always 1."""
 
     def get_state(self) -> npt.NDArray[np.int16]:
-        """Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats). Each
-        row is a "state" observation of `getaway.gymnasium`; `set_state` accepts the array.
+        """Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats), for
+        the largest number of threats on a map of the batch. Each row is a "state" observation of
+        `getaway.gymnasium`; `set_state` accepts the array.
         """
 
     def set_state(self, states: npt.NDArray[np.int16], mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
@@ -495,8 +509,8 @@ class Batch:
 
         Raises:
             TypeError: if `states` is not a 2D int16 array, or `mask` is not a 1D bool array.
-            ValueError: if a shape is wrong, a row is not a state of the game's map, or an array of
-                the batch was made read-only.
+            ValueError: if the shape of `states` or `mask` is wrong, a row is not a state of the
+                game's map, or an array of the batch was made read-only.
         """
 
     def safe_moves(self, *, threads: int | None = None, budget_ticks: int = 100000, seed: int = 0) -> SafeMoves:
@@ -566,7 +580,7 @@ class Replay:
         """The replay in the viewer, as an HTML frame."""
 
 def load_map(map: str | PathLike[str]) -> Map:
-    """The map in this folder or text file, or the bundled map with this name.
+    """Load a map by its path (a folder or text file) or by its name. See `maps` for the names.
 
     Raises:
         FileNotFoundError: if the map does not exist.
@@ -574,10 +588,15 @@ def load_map(map: str | PathLike[str]) -> Map:
     """
 
 def maps(folder: str | PathLike[str] | None = None) -> list[str]:
-    """The names of all maps in a folder, by default of the bundled maps.
+    """The names of all maps in a folder.
+
+    The default folder is `maps` in the working directory, or else the nearest `maps` in the Python
+    executable's folder or the four folders above it. If there is no such folder, return the names
+    of the bundled maps.
 
     Raises:
         FileNotFoundError: if the folder does not exist.
+        ValueError: if the folder cannot be read.
     """
 
 def generate_map(
@@ -619,18 +638,19 @@ def solve(
     """Solve a game, from the start of a map or from a state.
 
     The search ends when it finds a line that survives, when it proves that no line is longer than
-    the longest one found, or at a limit. The same seed gives the same moves unless the time limit
-    is reached. The call releases the interpreter lock, and Ctrl-C interrupts it.
+    the longest one found, or at a limit. Unless the time limit is reached, the same arguments give
+    the same moves on every machine. The call releases the interpreter lock, and Ctrl-C interrupts
+    it.
 
     Args:
         map: a map, a game or a state, as for `Game`.
         no_jump: whether to play the no-jump variant.
         rules: a dict of the rules that differ from the server's.
         time_limit_ms: time limit in milliseconds.
-        budget_ticks: limit in simulated ticks; if it is reached before the time limit, the answer
-            is the same on every machine.
+        budget_ticks: limit in simulated ticks.
         seed: the seed of the search.
-        memory_max_bytes: maximum memory of the search; the proof after it has the same limit.
+        memory_max_bytes: maximum memory of the survival search, in bytes; the proof that follows
+            may use several times as much.
 
     Raises:
         FileNotFoundError: if the map does not exist.
@@ -639,10 +659,11 @@ def solve(
     """
 
 def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> dict[Move, Verdict]:
-    """Judge every move of a state by solving the game after the move.
+    """Judge every legal move of a state by solving the game after the move.
 
-    A move survives if the search finds a line that begins with it and reaches the end of the game.
-    It is doomed if a proof shows that no such line exists. The answer is the same on every machine.
+    A move survives if the search finds a line that begins with the move and survives every tick. It
+    is doomed if a proof shows that no such line exists, and otherwise undecided. The answer is the
+    same on every machine.
 
     Args:
         state: the state.
@@ -654,11 +675,12 @@ def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> di
     """
 
 def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str:
-    """The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.
+    """The search signature: a hash of search results on these maps, as 16 hexadecimal digits.
 
-    The planners play the standard and the no-jump variant, with a fixed seed and fixed budgets. The
-    signature changes if code changes alter a move; it does not depend on the machine or the number
-    of threads. Computing it takes about a second for a dozen maps.
+    The survival search and a fixed set of planners run on each map, in the standard and in the
+    no-jump variant, with a fixed seed and fixed budgets. The signature changes if a code change
+    alters one of these decisions; it does not depend on the machine or the number of threads.
+    Computing it takes about a second for a dozen maps.
 
     Raises:
         FileNotFoundError: if a map does not exist.
