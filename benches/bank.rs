@@ -1,7 +1,7 @@
 //! Solves small maps that are hard to survive (the bank), each on one thread, and writes a CSV row
 //! for each map: `cargo bench --bench bank -- --out benches/bank.csv`. Options:
 //! - `--set SET`: `no-jump` or `jump` (192 maps in that variant), `crowd` (20 no-jump maps with 32
-//!   threats), or `generated` (2,000 maps of many kinds, both variants). Default: the first three.
+//!   threats), or `generated` (2,000 varied maps, in both variants). Default: the first three.
 //! - `--time-ms MS`: processor time per map (default: 10000).
 //! - `--only WORDS`: only maps with one of the space-separated WORDS in their first five columns.
 //! - `--part K/N`: only every Nth map, from the Kth on; the file keeps its rows for the other maps

@@ -1,8 +1,8 @@
 //! Measures the time to solve a whole game, and the rollouts per second of the search grammar.
 //!
 //! `solve/MAP` and `solve_no_jump/MAP` solve the map again and again, with [`SEEDS`] seeds in turn.
-//! Before that, the bench solves the map once with each seed, and prints quantiles of the times and
-//! of the simulated ticks. A map is skipped if seed 0 finds no surviving line. The times exclude
+//! Before that, the bench solves the map with each seed, and prints quantiles of the times and of
+//! the simulated ticks. A map is skipped if seed 0 finds no surviving line. The times exclude
 //! building the [`World`]. `rollouts/MAP` measures evaluations per second of the planner
 //! `uct-greedy`. The bench uses the bundled maps, and the challenge's own maps if their folder
 //! exists. Every result is checked, so a fast search that finds nothing does not look like an
@@ -20,7 +20,7 @@ use getaway::search::{Budget, Search};
 
 const SEEDS: u64 = 200;
 const SEEDS_IN_TEST: u64 = 2;
-/// Enough simulated ticks to solve every map of this bench that can be survived.
+/// Maximum number of simulated ticks to solve a map.
 const TICKS_MAX: u64 = 5_000_000;
 const UCT_GREEDY: &str = "select(0.2, simulate(greedy))";
 const EVALUATIONS: u64 = 200;
@@ -38,7 +38,8 @@ fn solve(world: &World, seed: u64) -> Solution {
     survival.solve(world, &world.start(), Budget::ticks(TICKS_MAX))
 }
 
-/// Prints statistics over all seeds, unless seed 0 finds no surviving line; then returns false.
+/// Prints statistics over all seeds, and returns true. If seed 0 finds no surviving line, prints
+/// only that the map is skipped, and returns false.
 fn report(id: &str, world: &World, seeds: u64) -> bool {
     if solve(world, 0).outcome != Outcome::Survives {
         println!("{id}: skipped, seed 0 finds no surviving line");

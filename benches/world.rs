@@ -3,8 +3,8 @@
 //! and checks.
 //!
 //! `step` and `step_no_jump` replay a complete game, and `step_random` plays random moves. `load`
-//! builds a world from the files of a map, and `routes` builds a world from a layout, which mostly
-//! measures the route tables. `clone` copies states.
+//! builds a world from the files of a map, or from a picture in memory (`open-64x64`). `routes`
+//! builds a world from a layout, which mostly measures the route tables. `clone` copies states.
 
 mod games;
 

@@ -7,8 +7,10 @@
 
 This file needs only Python 3.10 or newer. It implements the rules (docs/rules.md) and the checks of
 certificates (CERTIFICATES.md) independently: it shares no code with the solver or with `getaway
-benchmark check`, which is faster, but limits the steps and memory of a check. Exit codes: 0 if no
-record is refused, 1 if a record is refused, 2 for an invalid option or a FILE that does not exist.
+benchmark check`. That command is faster, but limits the steps and the memory of a check.
+
+Exit codes: 0 if no record is refused, 1 if a record is refused, 2 for an invalid option or a FILE
+that does not exist.
 """
 
 import argparse

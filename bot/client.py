@@ -1,9 +1,10 @@
 """The network side of the bot: plays one game over a websocket and records it.
 
-Guarantees: each state is answered with exactly one command, which carries the state's tick, even if
-the bot raises an exception. A message that is not a state is logged and ignored. When the
-connection ends for any reason, the game is over and no error is raised. A server may send any text;
-`printable` turns such text into one line that is safe for a terminal.
+Guarantees: while the connection is open, each state is answered with exactly one command, which
+carries the state's tick, even if the bot raises an exception. A message that is not a state is
+logged and ignored. When the connection ends for any reason, the game is over and no error is
+raised. A server may send any text; `printable` turns such text into one line that is safe for a
+terminal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-//! Games for the benches. Every replay is checked, so a wrong simulation cannot pass as a fast one.
+//! Games for the benches. Each plan must survive its game, and each replay must end in the same
+//! state as the first run of the plan.
 
 use std::fs::{self, File};
 use std::io::Read;

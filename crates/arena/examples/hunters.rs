@@ -3,8 +3,8 @@
 //!
 //! In the first comparison, all planners play on the same maps against the same hunters, and know
 //! only the hunters' positions. In the other two comparisons, half of the threats have known
-//! styles: a player that predicts this half, and the bot, are each compared with a player that
-//! treats all threats as unmodelled.
+//! styles. A player that treats all threats as unmodelled is compared with a player that predicts
+//! the known half, and with the bot.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example hunters -- --pairs 100 --budget-ticks 4000

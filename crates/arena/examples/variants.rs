@@ -3,10 +3,10 @@
 //! the first.
 //!
 //! Skips each map that the solver does not survive under the variant within its budget. For each
-//! changed rule, the table shows the median tick from which the bot knew the rule in a first game,
-//! without the games at whose end it did not know the rule. `--true-rules` adds games of a bot that
-//! knows the rules; `--trace` prints the estimated rules when they change. `--known` instead
-//! compares decision times with and without learning under the server's rules.
+//! changed rule, the table shows the median tick from which the bot knew the rule, over the first
+//! games at whose end it knew the rule. `--true-rules` adds games of a bot that knows the rules;
+//! `--trace` prints the estimated rules when they change. `--known` instead compares decision times
+//! with and without learning under the server's rules.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example variants -- --variants 100 --maps path/to/maps

@@ -5,7 +5,8 @@ const HEADER: &str = "planner,spec,map,layout,sample,seed,score,final_tick,caugh
     missed_ticks,late_commands,invalid_commands,failure,failure_tick";
 
 /// Returns the played games as CSV (RFC 4180): a header, and one line per game in the order of the
-/// series. Times are left out, so reruns of planners with a budget in ticks give the same bytes.
+/// series. Times are left out, so reruns of built-in planners with a budget in ticks give the same
+/// bytes.
 pub fn csv(series: &Series, games: &Games) -> String {
     let names = series.names();
     let lines = games.iter().enumerate().filter_map(|(index, game)| {

@@ -1,4 +1,5 @@
-//! Datasets: states from planners' games, with an observation and a verdict on each possible move.
+//! Datasets: states from planners' games, each with an observation and with verdicts on the
+//! possible moves.
 //!
 //! A dataset consists of shards of [`SHARD_STATES`] states. Each shard is a `.npy` file: an array
 //! of records in version 1.0 of NumPy's format. With built-in planners and a budget in simulated

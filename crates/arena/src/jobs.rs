@@ -38,7 +38,7 @@ pub trait Jobs {
     type Break;
 
     /// Returns at most `count` jobs; empty if no job is available at present. If the list is empty
-    /// although `count` is positive and no job is in progress, all jobs are done.
+    /// although `count` is positive and no job is in progress, there are no further jobs.
     fn next(&mut self, count: usize) -> Vec<Self::Job>;
     fn done(&mut self, job: Self::Job, result: Self::Result) -> ControlFlow<Self::Break>;
 }

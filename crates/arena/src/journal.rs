@@ -6,7 +6,7 @@
 //!
 //! Guarantees: an existing file is changed only if its first line names this kind and version. A
 //! new journal appears with its first line complete. A killed process loses at most the records
-//! that it is writing. An edited, moved or removed line is an error with a line number; only
+//! that it is writing. An edited, moved or removed line is an error with a line number, but
 //! missing lines at the end and an incomplete last line go unnoticed. The checksum detects damage
 //! and edits, not forgery.
 

@@ -179,8 +179,8 @@ pub fn pairs<'a>(
     games.iter().enumerate().filter_map(pair)
 }
 
-/// Runs the sequential test on the pairs of two planners, in the order of the series, so that the
-/// result does not depend on the number of threads. Repeated pairs are skipped.
+/// Runs the sequential test on the pairs of two planners, in the order of the series, whatever the
+/// order in which the games end. Repeated pairs are skipped.
 #[derive(Clone, Debug)]
 pub struct SprtMonitor {
     sprt: Sprt,

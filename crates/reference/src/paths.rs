@@ -130,8 +130,8 @@ fn ordered_search(layout: &Layout, order: [Direction; 4], from: Position) -> Col
     came_from
 }
 
-/// The server's search. Returns, for every tile, the neighbour from which its cost was last
-/// lowered.
+/// The server's search. Returns, for each tile, the neighbour from which its cost was last lowered,
+/// if any.
 fn listed_search(layout: &Layout, from: Position) -> Columns<Option<Position>> {
     let mut came_from = Columns::filled(layout, None);
     let mut cost = Columns::filled(layout, f64::INFINITY);

@@ -1,4 +1,4 @@
-//! The verifier accepts the solver's certificates, and refuses altered ones unless they are true.
+//! The verifier accepts the solver's certificates, but no altered certificate with a false claim.
 
 use getaway::game::{Layout, PeriodTicks, Rules, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};

@@ -100,7 +100,7 @@ impl Play<'_> {
         self.game.viewers.publish(frame.clone());
         let mut wire = WireNotes::default();
         let answer = if self.disconnect.is_some() {
-            // Without a bot, this function waits for nothing, so it yields to let other tasks run.
+            // Without a bot to wait for, yield so that other tasks can run.
             tokio::task::yield_now().await;
             Answer::None
         } else {

@@ -1,6 +1,6 @@
 //! The local game server: speaks the real server's protocol and plays one game at a time. A
-//! connection cannot change another bot's game, and a game waits only for its own bot. The crate
-//! prints nothing: the server reports [`Event`]s.
+//! connection cannot change another bot's game, and a game waits for no client except its own bot.
+//! The crate prints nothing: the server reports [`Event`]s.
 //!
 //! Each websocket is served by its own task. A fair semaphore lets one bot play at a time, and the
 //! task of that bot runs the game. Viewers receive states through queues; the game never waits for

@@ -1,5 +1,5 @@
 //! Mistakes of a client. Each kind is reported at most once before REGISTER, once while the bot
-//! waits, and once in its game, so that a client cannot flood the log.
+//! waits, and once in its game, so that a connection cannot flood the log.
 
 use getaway::protocol::ClientFrame;
 

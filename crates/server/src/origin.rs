@@ -3,8 +3,8 @@
 //! Browsers let a web page send requests, for example for images, to other addresses, including
 //! this machine's. In requests to a trustworthy address (HTTPS or this machine's loopback address),
 //! the header `Sec-Fetch-Site` states how the page is related to the address. The header `Origin`
-//! names the page's origin. Browsers always send `Origin` for websockets and POST, but rarely for
-//! GET. Under DNS rebinding, `Origin` matches `Host`, but `Host` does not name this machine. The
+//! names the page's origin. Browsers send `Origin` for websockets and POST, but rarely for GET.
+//! Under DNS rebinding, `Origin` matches `Host`, but `Host` does not name this machine. The
 //! unspecified address (`0.0.0.0`, `[::]`) is a valid `Host`: it reaches this machine, and DNS
 //! rebinding cannot use it.
 

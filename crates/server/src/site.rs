@@ -1,8 +1,8 @@
 //! Serves HTTP on the port of `getaway view` or `getaway serve`. Every endpoint is in
 //! [`ENDPOINTS`], and every request must pass [`origin::check`]. Apart from websocket handshakes,
-//! GET requests receive only the page, because any website can send a GET request, for example for
-//! an image, and browsers rarely add the website's `Origin` to it. All other endpoints accept only
-//! POST requests. Requests can name only planners of this library.
+//! GET requests receive only the page: any website can send a GET request, for example for an
+//! image, and browsers rarely add `Origin` to it. All other endpoints accept only POST requests.
+//! Requests can name only planners of this library.
 
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@
 //! The *room left* in a tick is the number of tiles on which the player can be alive [`ROOM_TICKS`]
 //! ticks later, or at the end of a game that ends earlier. The search for these tiles keeps one
 //! state per tile and tick, so it can miss some. If the player is alive [`ROOM_TICKS`] ticks later
-//! in the game, or else on the line, its tile is always counted.
+//! in the game, or else on the line (unless it begins before the tick), its tile is counted too.
 //!
 //! Guarantees: the line, when played from the last savable tick, survives to the end. If
 //! `is_proven` is true for a lost game, no line survives from any tick after the last savable tick.
@@ -106,8 +106,8 @@ pub struct Analysis {
     pub played: Option<Move>,
     /// The styles of the threats that caught the player.
     pub catchers: Vec<String>,
-    /// The styles of the threats that, before the player's last move, were at most one tile from
-    /// the player, or from the tile to which this move led.
+    /// The styles of the threats that, in the last analysed tick of the recording, were at most one
+    /// tile from the player, or from the player's final tile. Empty without a recording.
     #[serde(skip)]
     pub close_threats: Vec<String>,
     /// The later of two ticks: the final tick of the game, and that of the longest line found from

@@ -1,9 +1,9 @@
 //! A recorded game: for each recorded tick, the state, the commanded move and the move that was
 //! played, as far as they are known.
 //!
-//! Guarantees: if `is_exact` is true and the state is known, the state follows from the start of the
-//! game by the rules, and agrees with the tick's message. Otherwise, in a known state, visible fields
-//! are as recorded, and hidden fields are as predicted.
+//! Guarantees: if `is_exact` is true and the state is known, the state follows from the start of
+//! the game by the rules, and agrees with the tick's message. Otherwise, if the state is known,
+//! visible fields are as recorded, and hidden fields are as predicted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -124,9 +124,9 @@ impl GameLog {
         Ok(log)
     }
 
-    /// Combines the notes of two recordings of a game, such as the server's and the bot's. Keeps the
-    /// ticks of the server's recording, or those of `self` if both or neither are from a server.
-    /// Fails if the positions in a tick differ, or if the recordings share no tick.
+    /// Combines the notes of two recordings of a game, such as the server's and the bot's. Keeps
+    /// the ticks of the server's recording, or those of `self` if both or neither are from a
+    /// server. Fails if the positions in a tick differ, or if the recordings share no tick.
     pub fn merged(self, other: Self) -> Result<Self, OtherGame> {
         let is_server = |log: &Self| log.ticks.iter().any(|tick| tick.wire.is_some());
         let (mut log, other) = if is_server(&other) && !is_server(&self) { (other, self) } else { (self, other) };
@@ -213,9 +213,9 @@ impl GameLog {
         }
     }
 
-    /// The state that the next message shows; `None` if it is impossible. Assumes that the commanded
-    /// move was played, unless no tick is missing and only another move explains the player's
-    /// position.
+    /// The state that the next message shows; `None` if it is impossible. Assumes that the
+    /// commanded move was played, unless no tick is missing and only another move explains the
+    /// player's position.
     fn successor(&self, state: &State, commanded: Move, message: &GameMessage) -> Option<After> {
         let world = &self.world;
         let found = message.your_character.position;

@@ -41,8 +41,8 @@ pub struct BridgeReport {
 }
 
 /// Connects to a server, starts a bot, and registers. Passes states to the bot and commands to the
-/// server until the connection ends or `stop` is set; fails if the bot ends first, or if the server
-/// sends invalid data. `log` receives the bot's standard error.
+/// server until the connection ends or `stop` is set. Fails if the bot ends first, or if either
+/// side sends invalid data. `log` receives the bot's standard error.
 pub fn bridge(
     url: &str,
     register: &Register,

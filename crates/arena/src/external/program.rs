@@ -7,8 +7,8 @@ use super::process::{Process, Streams, exit_words, last_log_line};
 use super::usage::UsageMeter;
 use crate::game::Cost;
 
-/// A shell command that was started. Dropping this value kills the command and, on Linux, all its
-/// descendants.
+/// A shell command that was started. Dropping this value kills the command (on Windows, only its
+/// shell) and, on Linux, all its descendants.
 #[derive(Debug)]
 pub struct Program {
     process: Process,
@@ -17,7 +17,7 @@ pub struct Program {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramEnd {
-    /// The cost of all the program's processes, as last sampled; zero on systems other than Linux.
+    /// The cost of the program's processes, as last sampled; zero on systems other than Linux.
     pub cost: Cost,
     pub log: String,
     /// The exit status or "still running", followed by the log line that most likely names an

@@ -9,9 +9,8 @@
 //! two places away in the ranking.
 //!
 //! Guarantees: every finished game is in the journal before it counts. The standing depends only on
-//! the journal. With one thread, a budget in simulated ticks and no external bots, the next game
-//! depends only on the options and the journal, so a kill at any moment does not change the result.
-//! Memory grows with the number of games.
+//! the journal. With one thread, built-in planners and a budget in simulated ticks, the next game
+//! depends only on the options and the journal. Memory grows with the number of games.
 
 mod page;
 mod pairs;

@@ -26,7 +26,7 @@ pub enum PairResult {
     Exhausted,
 }
 
-/// The results of the units that both entrants have played, processed in the order of units.
+/// The results of two entrants on the units up to the first one that either has not played.
 #[derive(Debug)]
 pub(super) struct PairState {
     by_map: Vec<WinDrawLoss>,

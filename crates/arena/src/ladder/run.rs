@@ -43,7 +43,7 @@ pub struct LadderOptions<'a> {
     pub external: ExternalOptions,
     pub host: Option<&'a dyn PlannerHost>,
     /// The duration of the run. An idle ladder waits for requests until the end. With `None`, the
-    /// run ends as soon as no further game would be informative.
+    /// run ends when no game is in progress and no further game would be informative.
     pub time: Option<Duration>,
 }
 

@@ -97,8 +97,8 @@ fn generated(dice: &mut Dice) -> Layout {
     map.expect("sizes from 9x9 have room for a player").layout
 }
 
-/// Returns a maze that may have loops and unconnected parts: each cell opens the next tile in two
-/// or three random directions, which may repeat.
+/// Returns a maze that may have loops and unconnected parts: each cell draws two or three random
+/// directions, which may repeat, and opens the next tile in each of them unless it is off the map.
 fn maze(dice: &mut Dice, side_max: i32) -> Layout {
     let mut layout = blank(dice, side_max);
     for position in positions(&layout).filter(|p| p.x % 2 == 1 && p.y % 2 == 1) {

@@ -49,8 +49,9 @@ const OWN_DRAWS: [&str; 20] = [
     "wire",
 ];
 
-/// Returns random rules. Each field except `no_jump` is redrawn with the same probability, which is
-/// 1/8, 1/2 or 7/8. With few changes, the cause of a divergence is easier to find.
+/// Returns random rules. Each field in `OWN_DRAWS` except `no_jump` is redrawn with the same
+/// probability, which is 1/8, 1/2 or 7/8. With few changes, the cause of a divergence is easier to
+/// find.
 pub fn random_rules(dice: &mut Dice) -> Rules {
     let blitz = Rules::BLITZ_2025;
     let mut rules = blitz;

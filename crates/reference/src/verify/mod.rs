@@ -19,9 +19,10 @@
 //!   that joins in the first tick has its initial state. A threat that joins later has the states
 //!   of a known set, or, if no known set contains it, all possible states. So the layers contain
 //!   the state of every game that reaches the target. If the last layer is not empty, the sweep
-//!   goes back from it and drops states without a successor. The remaining layers become known
-//!   sets, within the limits of [`Verifier::add_known`]. A known set replaces known sets over fewer
-//!   threats, and restricts known sets over more threats.
+//!   goes back from it and drops states without a successor; only the proof's last sweep omits this
+//!   *backward pass*. The remaining layers become known sets, within the limits of
+//!   [`Verifier::add_known`]. A new known set replaces known sets over its threats or some of them,
+//!   and restricts known sets over its threats and others.
 //! - If a layer is empty, no game reaches the target. An exhaustive search is a sweep in which all
 //!   threats that see the player join in the first tick.
 //!
@@ -31,13 +32,14 @@
 //! stay together. The layers of a long sweep may not fit into memory. The sweep then keeps only
 //! some layers, called *checkpoints*, and the backward pass computes the other layers again.
 //!
-//! A *key* is the part of a threat's state that determines its future, apart from the posts that a
-//! hawk picks, which also depend on its seed. If a hawk joins after the first tick and no known set
-//! contains it, it has every memory that is possible on its tile. Until the hawk sees the player,
-//! one key merges all memories that fit its path since it joined. When a hawk picks a post, any
-//! post is possible, unless its draws have been counted since the first tick. Known sets keep these
-//! counts. A count that would exceed its bits is dropped. An owl's remembered position is replaced
-//! by the tile that the owl reaches before it looks again.
+//! A *key* is the part of a threat's state that, together with the player's moves, determines its
+//! future, apart from the posts that a hawk picks, which also depend on its seed. If a hawk joins
+//! after the first tick and no known set contains it, its key stands for all memories that are
+//! possible on its tile. Until the hawk sees the player, one key merges all memories that fit its
+//! path since it joined. When a hawk picks a post, any post is possible, unless its draws have been
+//! counted since the first tick. Known sets keep these counts. A count that would exceed its bits
+//! is dropped. An owl's remembered position is replaced by the tile that the owl reaches before it
+//! looks again.
 //!
 //! The method relies on the following assumptions. The third and fourth follow from the rules. The
 //! verifier checks the others against the literal model where it uses them, and refuses the
@@ -61,7 +63,7 @@
 //!   join on its tile.
 //! - A hawk picks one of its posts. Where draws are counted, the literal hawk picks the post.
 //!
-//! In addition, the verifier follows the numbers of all threats along the certificate's line,
+//! In addition, the verifier follows the numbers of the threats along the certificate's line,
 //! together with the literal game. If the line reaches a target, all known sets for this target
 //! must contain the states of the line.
 //!
@@ -91,10 +93,10 @@ const LAST_TICK: usize = 2000;
 /// Smaller layers can become known sets in every tick.
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
-/// Limit in bytes on each of these: a layer, the checkpoints of a forward pass (except that at
-/// least two are kept), the known sets, and the tables of `Target::project`. A certificate with a
-/// larger layer is refused. Layers that are not kept are computed again. Known sets and tables
-/// beyond the limit are left out.
+/// Approximate limit in bytes on each of these: a layer, the checkpoints of a forward pass (except
+/// that at least two are kept), the known sets, and the tables of `Target::project`. A certificate
+/// with a larger layer is refused. Layers that are not kept are computed again. Known sets and
+/// tables beyond the limit are left out.
 const BYTES_MAX: usize = 1 << 29;
 /// Maximum work of [`verify`] in steps. A step is about one operation on a set of up to 64 tiles.
 pub const STEPS_MAX: u64 = 100_000_000_000;
@@ -108,8 +110,8 @@ pub struct VerifyError {
 }
 
 /// Checks a certificate for a map in at most [`STEPS_MAX`] steps. Fails if the map or a value in
-/// the certificate is invalid, if the line does not end in the claimed tick or ends after the
-/// bound, or if the verifier cannot confirm the bound within its limits.
+/// the certificate is invalid, or if the verifier cannot confirm the line's final tick and the
+/// bound within its limits.
 pub fn verify(certificate: &Certificate, layout: &Layout) -> Result<(), VerifyError> {
     verify_within(certificate, layout, STEPS_MAX).map(drop)
 }
@@ -240,8 +242,8 @@ impl<const N: usize, const W: usize> Checkpoints<N, W> {
             return;
         }
         self.layers.push((tick, layer));
-        // Keep at least two layers, so that each repetition in the backward pass covers fewer ticks
-        // than the previous repetition.
+        // Keep at least two layers, so that the backward pass splits a range of ticks that it
+        // repeats into shorter ranges.
         let bytes = |layers: &[(usize, Layer<N, W>)]| layers.iter().map(|(_, layer)| layer.bytes()).sum::<usize>();
         while self.layers.len() > 2 && bytes(&self.layers) > self.bytes_max {
             self.interval *= 2;
@@ -465,8 +467,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Drops states in which the player is not on an allowed tile, and states that, projected to
-    /// the common threats, lie outside a known set of the tick.
+    /// Drops states in which the player is not on an allowed tile. Also drops states that lie
+    /// outside a known set of the tick when both are projected to their common threats.
     fn narrow(&mut self, tick: usize, layer: &mut Layer<N, W>) -> Result<(), String> {
         let mut known = std::mem::take(&mut self.known[tick]);
         for known in &mut known {
@@ -588,8 +590,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(Layer { mask: layer.mask, groups })
     }
 
-    /// Keeps only states with a successor, and records the layers as known sets. Computes the
-    /// layers between the checkpoints again.
+    /// Drops states without a successor in the next layer, and passes the layers to `add_known`.
+    /// Computes the layers between the checkpoints again.
     fn go_back(
         &mut self,
         until: usize,
@@ -646,10 +648,10 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
     }
 
     /// Restricts the allowed tiles to those of the set. Returns false if the set has too many
-    /// states for this tick (see `KNOWN_TICKS`). Otherwise, the set replaces known sets over the
-    /// same or fewer threats. It restricts known sets over more threats. If there are none, it
-    /// becomes a known set, unless all known sets would then exceed `BYTES_MAX`. Counted draws are
-    /// treated like an additional threat.
+    /// states for this tick (see `KNOWN_TICKS`). Otherwise, the set replaces known sets over its
+    /// threats or some of them. If there are known sets over its threats and others, it restricts
+    /// them. If not, it becomes a known set, unless all known sets would then exceed `BYTES_MAX`.
+    /// Counted draws are treated like an additional threat.
     fn add_known(&mut self, tick: usize, cover: Cover<N, W>) -> Result<bool, String> {
         self.board.spend(cover.layer().groups.len())?;
         let allowed = &mut self.target.allowed[tick];
