@@ -76,7 +76,7 @@ class Summary:
     @property
     def score(self) -> int:
         """The score of a game that ends in the tick after `last_tick`; 0 before the first state.
-        The server does not send the final state."""
+        The server does not send the final state. A catch by a no-jump move scores 5 less."""
         return POINTS_PER_TICK * (self.last_tick + 1) if self.last_tick else 0
 
     def quantile_ms(self, q: float) -> float:

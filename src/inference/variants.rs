@@ -35,9 +35,9 @@ pub enum Parameter {
     OwlView,
     /// The player position that a hawk looks for.
     HawkView,
-    /// The period of the owls' looks, in ticks.
+    /// The cycle of the owls' looks, in ticks.
     OwlMinute,
-    /// The number of ticks per period in which owls look.
+    /// The number of ticks at the start of a cycle in which owls look.
     OwlWindow,
     /// A hawk gets a post once it has waited for more moves than this number.
     HawkPatience,

@@ -1,7 +1,7 @@
 //! Judges each of the player's five moves in a state as surviving, doomed or undecided.
 //!
 //! Guarantees: a move is judged surviving only if a line that starts with it was played to the end
-//! of the game. Each "doomed" and each bound is proven.
+//! of the game. Doomed moves and bounds are proven.
 
 use serde::Serialize;
 

@@ -58,7 +58,7 @@ impl<const N: usize> Sweep<N> {
             limits: self.limits,
             work: self.work,
             phase: match self.phase {
-                // The deadline passed after `after` was recorded, before its replacement was ready.
+                // The search stopped between recording `after` and building its replacement.
                 // The replacement is not saved, so the restored backward pass ends here.
                 Phase::Backwards if self.after.is_none() => Phase::Over,
                 phase => phase,

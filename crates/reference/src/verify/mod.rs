@@ -128,7 +128,7 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64)
     if !is_expected {
         return Err(refuse(format!("bound_tick {bound_tick}: expected {expected}")));
     }
-    // An exhaustive search combines all threats, whose numbers may need more than two 64-bit words.
+    // An exhaustive search combines the numbers of all threats, which may exceed 128 bits in total.
     let bits = number_bits(layout).iter().sum::<u32>();
     let is_wide = certificate.end == ProofEnd::Search && bits > Combination::<2>::BITS;
     let words = layout.open_positions().count().div_ceil(64);
