@@ -3,19 +3,13 @@
 
 use std::collections::HashSet;
 
+use super::survival::Node;
 use super::{Outcome, Solution};
-use crate::game::{LAST_TICK, Move, State, World};
+use crate::game::{LAST_TICK, State, World};
 use crate::search::BudgetMeter;
 
 /// Bytes per state for the hash table and for unused capacity.
 const OVERHEAD_BYTES: usize = 64;
-
-/// The last move of a line, and the index of the state before it in the previous layer.
-#[derive(Clone, Copy, Debug)]
-struct Step {
-    parent: u32,
-    player_move: Move,
-}
 
 /// A resumable search.
 #[derive(Debug)]
@@ -26,11 +20,11 @@ pub(super) struct ExhaustiveSearch {
     layer: Vec<State>,
     next: Vec<State>,
     fingerprints: HashSet<u64>,
-    /// For each layer after the first, including `next`: the last steps to its states.
-    steps: Vec<Vec<Step>>,
-    step_count: usize,
-    /// The tick in which the longest line ends, the number of its layer, and its last step.
-    longest: Option<(u16, usize, Step)>,
+    /// For each layer after the first, including `next`: the nodes of its states.
+    nodes: Vec<Vec<Node>>,
+    node_count: usize,
+    /// The tick in which the longest line ends, the number of its layer, and its last node.
+    longest: Option<(u16, usize, Node)>,
 }
 
 impl ExhaustiveSearch {
@@ -41,8 +35,8 @@ impl ExhaustiveSearch {
             layer: vec![root.clone()],
             next: Vec::new(),
             fingerprints: HashSet::new(),
-            steps: vec![Vec::new()],
-            step_count: 0,
+            nodes: vec![Vec::new()],
+            node_count: 0,
             longest: None,
         }
     }
@@ -58,24 +52,24 @@ impl ExhaustiveSearch {
                 }
                 self.layer = std::mem::take(&mut self.next);
                 self.fingerprints.clear();
-                self.steps.push(Vec::new());
+                self.nodes.push(Vec::new());
                 continue;
             };
-            let (depth, parent) = (self.steps.len() - 1, self.layer.len() as u32 - 1);
+            let (depth, parent) = (self.nodes.len() - 1, self.layer.len() as u32 - 1);
             for (player_move, successor) in world.successors(state) {
                 meter.tick().ok()?;
-                let step = Step { parent, player_move };
+                let node = Node { parent, player_move };
                 if successor.is_over() {
                     if self.longest.is_none_or(|(tick, ..)| successor.tick() > tick) {
-                        self.longest = Some((successor.tick(), depth, step));
+                        self.longest = Some((successor.tick(), depth, node));
                     }
                     if successor.is_complete() {
                         return self.solution();
                     }
                 } else if self.fingerprints.insert(world.fingerprint(&successor)) {
                     self.next.push(successor);
-                    self.steps[depth].push(step);
-                    self.step_count += 1;
+                    self.nodes[depth].push(node);
+                    self.node_count += 1;
                 }
             }
             self.layer.pop();
@@ -90,10 +84,10 @@ impl ExhaustiveSearch {
         let (final_tick, depth, last) = self.longest?;
         let mut moves = vec![last.player_move];
         let mut place = last.parent;
-        for steps in self.steps[..depth].iter().rev() {
-            let step = steps[place as usize];
-            moves.push(step.player_move);
-            place = step.parent;
+        for nodes in self.nodes[..depth].iter().rev() {
+            let node = nodes[place as usize];
+            moves.push(node.player_move);
+            place = node.parent;
         }
         moves.reverse();
         let outcome = if final_tick > LAST_TICK { Outcome::Survives } else { Outcome::Doomed };
@@ -102,7 +96,7 @@ impl ExhaustiveSearch {
 
     fn bytes(&self, world: &World) -> usize {
         let states = self.layer.len() + self.next.len();
-        states * (world.state_bytes() + OVERHEAD_BYTES) + self.step_count * size_of::<Step>()
+        states * (world.state_bytes() + OVERHEAD_BYTES) + self.node_count * size_of::<Node>()
     }
 }
 

@@ -130,10 +130,11 @@ impl SurvivalOptions {
     }
 }
 
+/// The last move of a line, and the index of the state before it in the previous layer.
 #[derive(Clone, Copy, Debug)]
-struct Node {
-    parent: u32,
-    player_move: Move,
+pub(super) struct Node {
+    pub parent: u32,
+    pub player_move: Move,
 }
 
 #[derive(Clone, Copy, Debug)]
