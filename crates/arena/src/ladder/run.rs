@@ -451,14 +451,19 @@ mod tests {
         Shared::new(ladder, store, series)
     }
 
+    fn open_with_entrant(options: &LadderOptions<'_>) -> Shared {
+        let mut shared = open(options);
+        request(options.folder, LadderRequest::Add("a=random".to_owned())).expect("a request");
+        shared.answer_requests(options);
+        shared
+    }
+
     #[test]
     fn request_is_carried_out_once_although_events_cannot_be_written() {
         let folder = tempfile::tempdir().expect("a folder");
         let maps = [hall()];
         let options = options(folder.path(), &maps);
-        let mut shared = open(&options);
-        request(folder.path(), LadderRequest::Add("a=random".to_owned())).expect("a request");
-        shared.answer_requests(&options);
+        let mut shared = open_with_entrant(&options);
         // Stands for an event whose first write failed.
         shared.unsaved.push(Event::Retire { name: "a".to_owned(), at: 0, request: "other".to_owned() });
         request(folder.path(), LadderRequest::Add("b=random".to_owned())).expect("a request");
@@ -478,9 +483,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let maps = [hall()];
         let options = options(folder.path(), &maps);
-        let mut shared = open(&options);
-        request(folder.path(), LadderRequest::Add("a=random".to_owned())).expect("a request");
-        shared.answer_requests(&options);
+        let mut shared = open_with_entrant(&options);
         let (job, series) = shared.start().expect("a game");
         let record = series.play_one(index_of(&series, job), None, &|| false).expect("no error").expect("a record");
         let foreign = GameRecord { planner: "b".to_owned(), ..record.clone() };
