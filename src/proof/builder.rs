@@ -1,5 +1,6 @@
 //! Builds the next layer: collects edges from the runs of a layer to the runs of the next layer,
-//! and then fills the next runs one by one from the edges that lead to them.
+//! and then fills the next runs one by one from the edges that lead to them. The combinations of a
+//! *run* differ only in the widest threat, the one with the most bits.
 
 use std::ops::Range;
 
@@ -22,18 +23,18 @@ struct Edge<const N: usize> {
 
 #[derive(Debug, Default)]
 struct Table<const N: usize> {
-    /// Hash table of stamps and indices into `own` and `sets`. Entries with an old stamp are free.
+    /// Hash table of stamps and indices into `keys` and `sets`. Entries with an old stamp are free.
     entries: Vec<(u32, u32)>,
     stamp: u32,
     is_hashed: bool,
-    own: Vec<u32>,
+    keys: Vec<u32>,
     sets: Vec<TileSet<N>>,
     is_ascending: bool,
     order: Vec<u64>,
 }
 
 impl<const N: usize> Table<N> {
-    /// Own keys of at most this many bits are not hashed.
+    /// Counted keys of at most this many bits are not hashed.
     const DIRECT_BITS: u32 = 16;
     const HASHED_LEN: usize = 1 << 10;
 
@@ -51,7 +52,7 @@ impl<const N: usize> Table<N> {
     }
 
     fn clear(&mut self) {
-        self.own.clear();
+        self.keys.clear();
         self.sets.clear();
         self.is_ascending = true;
         self.stamp = self.stamp.wrapping_add(1);
@@ -61,18 +62,18 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// Returns an own key's index in `own`. The error is the index of the free entry for a new key.
+    /// Returns a key's index in `keys`. The error is the index of the free entry for a new key.
     #[inline(always)]
-    fn find(&self, own: u32) -> Result<usize, usize> {
+    fn find(&self, key: u32) -> Result<usize, usize> {
         let mask = self.entries.len() - 1;
-        let hash = if self.is_hashed { (own.wrapping_mul(0x9e37_79b1) >> 7) as usize } else { own as usize };
+        let hash = if self.is_hashed { (key.wrapping_mul(0x9e37_79b1) >> 7) as usize } else { key as usize };
         let mut at = hash & mask;
         loop {
             let (stamp, place) = self.entries[at];
             if stamp != self.stamp {
                 return Err(at);
             }
-            if self.own[place as usize] == own {
+            if self.keys[place as usize] == key {
                 return Ok(place as usize);
             }
             at = (at + 1) & mask;
@@ -80,15 +81,15 @@ impl<const N: usize> Table<N> {
     }
 
     #[inline(always)]
-    fn add(&mut self, own: u32, set: TileSet<N>) {
-        match self.find(own) {
+    fn add(&mut self, key: u32, set: TileSet<N>) {
+        match self.find(key) {
             Ok(place) => self.sets[place] = self.sets[place].or(&set),
             Err(at) => {
-                self.is_ascending &= self.own.last().is_none_or(|last| *last < own);
-                self.entries[at] = (self.stamp, self.own.len() as u32);
-                self.own.push(own);
+                self.is_ascending &= self.keys.last().is_none_or(|last| *last < key);
+                self.entries[at] = (self.stamp, self.keys.len() as u32);
+                self.keys.push(key);
                 self.sets.push(set);
-                if self.is_hashed && 2 * self.own.len() > self.entries.len() {
+                if self.is_hashed && 2 * self.keys.len() > self.entries.len() {
                     self.grow();
                 }
             }
@@ -99,8 +100,8 @@ impl<const N: usize> Table<N> {
     fn grow(&mut self) {
         self.reserve(2 * self.entries.len());
         self.stamp += 1;
-        for place in 0..self.own.len() {
-            if let Err(at) = self.find(self.own[place]) {
+        for place in 0..self.keys.len() {
+            if let Err(at) = self.find(self.keys[place]) {
                 self.entries[at] = (self.stamp, place as u32);
             }
         }
@@ -108,11 +109,11 @@ impl<const N: usize> Table<N> {
 
     fn drain(&mut self, mut push: impl FnMut(u32, TileSet<N>)) {
         if self.is_ascending {
-            self.own.iter().zip(&self.sets).for_each(|(own, set)| push(*own, *set));
+            self.keys.iter().zip(&self.sets).for_each(|(key, set)| push(*key, *set));
             return;
         }
         self.order.clear();
-        self.order.extend(self.own.iter().zip(0..).map(|(own, place): (_, u64)| u64::from(*own) << 32 | place));
+        self.order.extend(self.keys.iter().zip(0..).map(|(key, place): (_, u64)| u64::from(*key) << 32 | place));
         self.order.sort_unstable();
         self.order.iter().for_each(|entry| push((entry >> 32) as u32, self.sets[(entry & 0xffff_ffff) as usize]));
     }
@@ -120,13 +121,13 @@ impl<const N: usize> Table<N> {
 
 #[derive(Debug, Default)]
 struct Keys<const N: usize> {
-    own: Vec<u32>,
+    counted: Vec<u32>,
     sets: Vec<TileSet<N>>,
 }
 
 impl<const N: usize> Keys<N> {
     fn clear(&mut self) {
-        self.own.clear();
+        self.counted.clear();
         self.sets.clear();
     }
 }
@@ -163,7 +164,7 @@ impl<const N: usize> Builder<N> {
     pub const KEY_BYTES: usize = 2 * (size_of::<TileSet<N>>() + size_of::<u32>()) + size_of::<Edge<N>>() / 2;
 
     pub fn len(&self) -> usize {
-        self.keys.own.len()
+        self.keys.counted.len()
     }
 
     pub fn is_following(&self) -> bool {
@@ -193,10 +194,10 @@ impl<const N: usize> Builder<N> {
     }
 
     pub fn begin_following(&mut self, context: &JoinContext<'_, N>) {
-        self.table.begin(context.widest().map_or(0, Slot::own_bits));
+        self.table.begin(context.widest().map_or(0, Slot::counted_bits));
         std::mem::swap(&mut self.keys, &mut self.old);
         self.keys.clear();
-        self.ends.resize(self.runs.len(), self.old.own.len() as u32);
+        self.ends.resize(self.runs.len(), self.old.counted.len() as u32);
         self.progress = Progress::default();
         self.is_following = true;
     }
@@ -217,11 +218,11 @@ impl<const N: usize> Builder<N> {
                 let head = std::mem::replace(&mut self.heads[run], Self::NO_EDGE);
                 work += 1 + old.len() / 8;
                 if head == Self::NO_EDGE {
-                    self.keys.own.extend_from_slice(&self.old.own[old.clone()]);
+                    self.keys.counted.extend_from_slice(&self.old.counted[old.clone()]);
                     self.keys.sets.extend_from_slice(&self.old.sets[old.clone()]);
                 } else {
                     self.table.clear();
-                    old.clone().for_each(|place| self.table.add(self.old.own[place], self.old.sets[place]));
+                    old.clone().for_each(|place| self.table.add(self.old.counted[place], self.old.sets[place]));
                 }
                 head
             });
@@ -234,13 +235,13 @@ impl<const N: usize> Builder<N> {
                     let places = edge.start as usize..edge.end as usize;
                     work += places.len();
                     let combinations = (&layer.keys[places.clone()], &layer.sets[places]);
-                    extend(context, widest, (&edge.from, &edge.to), combinations, |_, own, _, to| {
-                        self.table.add(own, to);
+                    extend(context, widest, (&edge.from, &edge.to), combinations, |_, key, _, to| {
+                        self.table.add(key, to);
                     });
                     at = edge.before;
                 }
-                self.table.drain(|own, set| {
-                    self.keys.own.push(own);
+                self.table.drain(|key, set| {
+                    self.keys.counted.push(key);
                     self.keys.sets.push(set);
                 });
             }
@@ -251,12 +252,12 @@ impl<const N: usize> Builder<N> {
         false
     }
 
-    /// Adds the combinations to a layer. `shift` is the lowest bit of the widest threat's own key.
+    /// Adds the combinations to a layer. `shift` is the widest threat's lowest bit.
     pub fn finish(&mut self, shift: u32, layer: &mut Layer<N>) {
         let mut start = 0;
         for (run, &end) in self.runs.iter().zip(&self.ends) {
-            let own = self.keys.own[start..end as usize].iter();
-            layer.keys.extend(own.map(|&own| run | Combination::from(own) << shift));
+            let keys = self.keys.counted[start..end as usize].iter();
+            layer.keys.extend(keys.map(|&key| run | Combination::from(key) << shift));
             start = end as usize;
         }
         layer.sets.extend_from_slice(&self.keys.sets);

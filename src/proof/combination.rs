@@ -37,19 +37,20 @@ impl Slot {
     }
 
     #[inline]
-    pub fn own_bits(&self) -> u32 {
+    pub fn counted_bits(&self) -> u32 {
         self.bits + if self.draws.is_some() { DRAW_BITS } else { 0 }
     }
 
-    /// Returns the *own key*: the threat's key and, above it, its number of draws if counted.
+    /// Returns the *counted key*: the threat's key and, above it, its draw count if draws are
+    /// counted.
     #[inline]
-    pub fn own(&self, combination: Combination) -> u32 {
-        (combination >> self.shift) as u32 & ((1 << self.own_bits()) - 1)
+    pub fn counted_key(&self, combination: Combination) -> u32 {
+        (combination >> self.shift) as u32 & ((1 << self.counted_bits()) - 1)
     }
 
     #[inline]
-    pub fn own_key(&self, own: u32) -> u32 {
-        own & ((1 << self.bits) - 1)
+    pub fn key_of(&self, counted: u32) -> u32 {
+        counted & ((1 << self.bits) - 1)
     }
 
     pub fn mask(&self) -> Combination {
@@ -66,7 +67,7 @@ impl Slot {
         self.draws_shift.map_or(0, |shift| ((1 << DRAW_BITS) - 1) << shift)
     }
 
-    pub fn own_mask(&self) -> Combination {
+    pub fn counted_mask(&self) -> Combination {
         self.mask() | if self.draws.is_some() { self.draws_mask() } else { 0 }
     }
 

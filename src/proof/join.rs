@@ -144,8 +144,8 @@ impl<const N: usize> Join<N> {
         self.lives.clear();
         self.lives.resize(run.len(), TileSet::EMPTY);
         for group in &self.groups {
-            extend(context, widest, (&group.from, &group.to), combinations, |number, own, from, to| {
-                let lives = leave(group.key | Combination::from(own) << shift, from, to);
+            extend(context, widest, (&group.from, &group.to), combinations, |number, counted, from, to| {
+                let lives = leave(group.key | Combination::from(counted) << shift, from, to);
                 self.lives[number] = self.lives[number].or(&lives);
             });
             meter.step(1 + run.len())?;
@@ -163,7 +163,7 @@ impl<const N: usize> Join<N> {
         meter: &mut BudgetMeter,
     ) -> Result<usize, StopReason> {
         let (widest, others) = context.split();
-        let run_mask = widest.map_or(0, Slot::own_mask);
+        let run_mask = widest.map_or(0, Slot::counted_mask);
         let end = layer.run_end(indices.start, run_mask, indices.end);
         let landing = context.model.landing(context.tick, context.allowed);
         let any = layer.sets[indices.start..end].iter().fold(TileSet::EMPTY, |any, set| any.or(set));
@@ -217,12 +217,12 @@ impl<const N: usize> Join<N> {
         let landing = context.model.landing(context.tick, context.allowed);
         let near = context.model.board.reach(&TileSet::of(place));
         for index in indices {
-            let (own, set) = (layer.keys[index], &layer.sets[index]);
-            successors(context, context.slots, &landing, own, set, &mut self.groups, &mut self.spare);
+            let (before, set) = (layer.keys[index], &layer.sets[index]);
+            successors(context, context.slots, &landing, before, set, &mut self.groups, &mut self.spare);
             meter.step(1 + self.groups.len())?;
             let group = self.groups.iter().find(|group| group.key == key && group.to.contains(place));
             if let Some(from) = group.and_then(|group| group.from.and(&near).iter().next()) {
-                return Ok(Some((own, from)));
+                return Ok(Some((before, from)));
             }
         }
         Ok(None)

@@ -81,6 +81,7 @@ impl<const N: usize> Layer<N> {
         result
     }
 
+    /// Returns the end of the *run* at `start`: the combinations that differ only in `run_mask`.
     pub fn run_end(&self, start: usize, run_mask: Combination, end: usize) -> usize {
         let rest = self.keys[start] & !run_mask;
         (start + 1..end).find(|&place| self.keys[place] & !run_mask != rest).unwrap_or(end)
@@ -111,7 +112,7 @@ impl<const N: usize> Layer<N> {
         let mut wide = Self::default();
         for (&key, set) in self.keys.iter().zip(&self.sets) {
             meter.step(1 + keys.len() / 16)?;
-            for (own, lives) in keys {
+            for (counted, lives) in keys {
                 let set = set.and(lives);
                 if set.is_empty() {
                     continue;
@@ -119,7 +120,7 @@ impl<const N: usize> Layer<N> {
                 if wide.len() == max_len {
                     return Ok(None);
                 }
-                wide.push(key | slot.place(*own), set);
+                wide.push(key | slot.place(*counted), set);
             }
         }
         Ok(Some(wide))

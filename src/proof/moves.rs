@@ -75,7 +75,7 @@ pub(super) fn successors<const N: usize>(
         context.exclude_own_tile(slot, key_now, &mut free);
         match context.automaton(slot) {
             _ if !model.times.moves[tick] => {
-                fixed |= key & slot.own_mask();
+                fixed |= key & slot.counted_mask();
                 context.exclude_next_tile(slot, key_now, &mut free);
             }
             Automaton::Owl { .. } if !model.times.looks[tick] => {
@@ -111,8 +111,8 @@ pub(super) fn successors<const N: usize>(
     for slot in those(watchers) {
         spare.clear();
         for group in groups.iter() {
-            watcher_successors(context, slot, slot.own(key), &group.to, |own, to| {
-                spare.push(Group { key: group.key | slot.place(own), from: group.from, to });
+            watcher_successors(context, slot, slot.counted_key(key), &group.to, |counted, to| {
+                spare.push(Group { key: group.key | slot.place(counted), from: group.from, to });
             });
         }
         std::mem::swap(groups, spare);
@@ -120,7 +120,7 @@ pub(super) fn successors<const N: usize>(
 }
 
 /// Moves the widest threat of each combination in a run. `push` receives the combination's index in
-/// the run, the threat's next own key, and the player's places before and after the player's move.
+/// the run, the threat's next counted key, and the player's places before and after its move.
 #[inline]
 pub(super) fn extend<const N: usize>(
     context: &JoinContext<'_, N>,
@@ -154,11 +154,12 @@ pub(super) fn extend<const N: usize>(
         }
     };
     let automaton = context.automaton(slot);
-    // For each combination in which the player can move: index, places before and after, own key.
+    // For each combination in which the player can move: index, places before and after, and
+    // counted key.
     let starts = keys.iter().zip(sets).enumerate().filter_map(|(number, (&key, set))| {
         let from = group_from.and(set);
         let to = reach(&from);
-        (!to.is_empty()).then(|| (number, from, to, slot.own(key)))
+        (!to.is_empty()).then(|| (number, from, to, slot.counted_key(key)))
     });
     match automaton {
         Automaton::Chaser { .. } if model.times.moves[tick] => {
@@ -185,35 +186,35 @@ pub(super) fn extend<const N: usize>(
             }
         }
         _ if !model.times.moves[tick] => {
-            for (number, from, mut to, own) in starts {
-                let tile = model.tile(automaton, slot.own_key(own));
-                leave(&mut to, slot.own_key(own), tile, tile);
+            for (number, from, mut to, counted) in starts {
+                let tile = model.tile(automaton, slot.key_of(counted));
+                leave(&mut to, slot.key_of(counted), tile, tile);
                 if !to.is_empty() {
-                    push(number, own, from, to);
+                    push(number, counted, from, to);
                 }
             }
         }
         _ => {
-            for (number, from, mut to, own) in starts {
-                context.exclude_own_tile(slot, slot.own_key(own), &mut to);
-                watcher_successors(context, slot, own, &to, |own, to| push(number, own, from, to));
+            for (number, from, mut to, counted) in starts {
+                context.exclude_own_tile(slot, slot.key_of(counted), &mut to);
+                watcher_successors(context, slot, counted, &to, |counted, to| push(number, counted, from, to));
             }
         }
     }
 }
 
-/// Moves a hawk, or an owl that looks. `push` receives each next own key and the player's new
+/// Moves a hawk, or an owl that looks. `push` receives each next counted key and the player's new
 /// places.
 #[inline]
 fn watcher_successors<const N: usize>(
     context: &JoinContext<'_, N>,
     slot: &Slot,
-    own: u32,
+    counted: u32,
     to: &TileSet<N>,
     mut push: impl FnMut(u32, TileSet<N>),
 ) {
     let &JoinContext { model, tick, .. } = context;
-    let key = slot.own_key(own);
+    let key = slot.key_of(counted);
     let mut push = |key: u32, draws: u32, mut to: TileSet<N>| {
         context.exclude_next_tile(slot, key, &mut to);
         if !to.is_empty() {
@@ -244,7 +245,7 @@ fn watcher_successors<const N: usize>(
             }
         }
         Automaton::Hawk { .. } => {
-            let (sees, draws) = (&model.paths.sees[model.hawk_tile(key)], own - key);
+            let (sees, draws) = (&model.paths.sees[model.hawk_tile(key)], counted - key);
             for place in to.and(sees).iter() {
                 push(model.hawk_seeing(key, place), draws, TileSet::of(place));
             }

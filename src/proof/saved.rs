@@ -145,7 +145,7 @@ fn is_valid<const N: usize>(model: &Model<N>, target: &Target<N>, mask: Combinat
         let has_key = |slot: &Slot| model.has_key(&model.automata[slot.automaton], slot.key(*key));
         key & !mask == 0 && slots.iter().all(has_key)
     };
-    mask == slots.iter().fold(0, |all, slot| all | slot.own_mask())
+    mask == slots.iter().fold(0, |all, slot| all | slot.counted_mask())
         && layer.keys.iter().all(has_keys)
         && layer.sets.iter().all(|set| set.without(&model.board.open).is_empty())
 }

@@ -21,10 +21,10 @@
 //!
 //! `--without-memory LEVEL` and `--with-memory LEVEL` run a nested search instead, without or with
 //! memory of the best sequence. `--policy` selects the policy of its rollouts: `random`, `greedy`,
-//! or a variant of `greedy`. The policy `greedy` removes groups of a *spared* colour only when no
-//! other groups are left. It spares the colour that is most frequent when the rollout starts; the
-//! variant `game` spares the colour that is most frequent when the game starts. The variant
-//! `connected` does not spare the colour while all its blocks are connected. `game-connected`
+//! or a variant of `greedy`. The policy `greedy` removes groups of a *tabu* colour only when no
+//! other groups are left: the colour that is most frequent when the rollout starts or, in the
+//! variant `game`, when the game starts. In the variant `connected`, the colour is not tabu while
+//! all its blocks are connected. `game-connected`
 //! combines `game` and `connected`. `--lanes true` plays 32 rollouts at a time: faster, but with
 //! other random numbers.
 
@@ -40,7 +40,7 @@ use std::{env, fs};
 use getaway::search::{Budget, Expression, Generator, Policy, Search};
 use getaway_problems::nested::{Memory, nested, nested_over};
 use getaway_problems::samegame::lanes;
-use getaway_problems::samegame::{Board, Group, SameGame, Sparing, Until};
+use getaway_problems::samegame::{Board, Group, SameGame, Tabu, Until};
 use published::Sample;
 
 enum Method {
@@ -50,16 +50,16 @@ enum Method {
 
 enum Rollouts {
     Policy(Policy),
-    Sparing(Sparing),
+    Tabu(Tabu),
 }
 
 impl Rollouts {
     fn named(name: &str) -> Option<Self> {
-        let sparing = |is_by_rollout, until| Some(Self::Sparing(Sparing { is_by_rollout, until }));
+        let tabu = |is_by_rollout, until| Some(Self::Tabu(Tabu { is_by_rollout, until }));
         match name {
-            "game" => sparing(false, Until::NoOthers),
-            "connected" => sparing(true, Until::Connected),
-            "game-connected" => sparing(false, Until::Connected),
+            "game" => tabu(false, Until::NoOthers),
+            "connected" => tabu(true, Until::Connected),
+            "game-connected" => tabu(false, Until::Connected),
             _ => Policy::ALL.into_iter().find(|policy| policy.name() == name).map(Self::Policy),
         }
     }
@@ -161,9 +161,9 @@ fn score(options: &Options, game: &SameGame, seed: u64) -> f64 {
                     f64::from(lanes::nested(game, level, policy, memory, seed))
                 }
                 Rollouts::Policy(policy) => nested(game, game.start(), level, policy, memory, &mut random),
-                Rollouts::Sparing(sparing) => {
+                Rollouts::Tabu(tabu) => {
                     let rollout = |board: &mut Board, random: &mut Generator, played: &mut Vec<Group>| {
-                        game.play_sparing(board, sparing, random, played);
+                        game.play_with_tabu(board, tabu, random, played);
                     };
                     nested_over(game, game.start(), level, &rollout, memory, &mut random)
                 }

@@ -228,8 +228,8 @@ pub struct Board {
     digits: [Cells; DIGITS],
     corners: Cells,
     points: u32,
-    /// The colour that the policy `greedy` spares, that is, removes last.
-    spared: u8,
+    /// The tabu colour, which the policy `greedy` removes last.
+    tabu: u8,
 }
 
 impl Board {
@@ -244,9 +244,9 @@ impl Board {
                 }
             }
         }
-        let mut board = Self { digits, corners: Cells::default(), points: 0, spared: 0 };
+        let mut board = Self { digits, corners: Cells::default(), points: 0, tabu: 0 };
         board.find_corners();
-        board.spared = board.most_frequent();
+        board.tabu = board.most_frequent();
         board
     }
 
@@ -345,10 +345,10 @@ impl Board {
         }
     }
 
-    /// Draws a random group. Includes groups of the colour `spared` only if `until` allows it.
+    /// Draws a random group. Includes groups of the colour `tabu` only if `until` allows it.
     #[inline]
-    fn draw_sparing(&self, spared: u8, until: Until, random: &mut Generator) -> Group {
-        let cells = self.cells_of(spared);
+    fn draw_with_tabu(&self, tabu: u8, until: Until, random: &mut Generator) -> Group {
+        let cells = self.cells_of(tabu);
         let others = self.corners.without(cells);
         let is_free = others.is_empty() || until == Until::Connected && cells.is_connected();
         self.draw(if is_free { self.corners } else { others }, random)
@@ -422,22 +422,22 @@ fn everywhere(column: u32) -> u64 {
     u64::from(column) * 0x1_0001_0001
 }
 
-const SPARED_PRIOR: f64 = -5.0;
+const TABU_PRIOR: f64 = -5.0;
 
-/// The condition under which a rollout may remove groups of the spared colour.
+/// The condition under which a rollout may remove groups of the tabu colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// No group of another colour is left.
     NoOthers,
-    /// All blocks of the spared colour are connected, or no group of another colour is left.
+    /// All blocks of the tabu colour are connected, or no group of another colour is left.
     Connected,
 }
 
 /// A variant of the policy `greedy`. The policy itself spares the colour that is most frequent when
 /// the rollout starts, as long as a group of another colour is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Sparing {
-    /// True if the rollout's first board determines the spared colour, false if the game's does.
+pub struct Tabu {
+    /// True if the rollout's first board determines the tabu colour, false if the game's does.
     pub is_by_rollout: bool,
     pub until: Until,
 }
@@ -445,13 +445,13 @@ pub struct Sparing {
 #[derive(Clone, Debug)]
 pub struct SameGame {
     start: Board,
-    spared: u8,
+    tabu: u8,
     is_selective: bool,
 }
 
 impl SameGame {
     pub fn new(start: Board) -> Self {
-        Self { start, spared: start.spared, is_selective: false }
+        Self { start, tabu: start.tabu, is_selective: false }
     }
 
     /// The variant with fewer legal moves (Cazenave, *Nested Rollout Policy Adaptation with
@@ -463,11 +463,11 @@ impl SameGame {
         Self { is_selective: true, ..self }
     }
 
-    /// Plays a random rollout that spares a colour, and appends its moves to `played`.
-    pub fn play_sparing(&self, board: &mut Board, sparing: Sparing, random: &mut Generator, played: &mut Vec<Group>) {
-        let spared = if sparing.is_by_rollout { board.most_frequent() } else { self.spared };
+    /// Plays a random rollout with a tabu colour, and appends its moves to `played`.
+    pub fn play_with_tabu(&self, board: &mut Board, rule: Tabu, random: &mut Generator, played: &mut Vec<Group>) {
+        let tabu = if rule.is_by_rollout { board.most_frequent() } else { self.tabu };
         while !board.is_over() {
-            let group = board.draw_sparing(spared, sparing.until, random);
+            let group = board.draw_with_tabu(tabu, rule.until, random);
             board.remove(group);
             played.push(group);
         }
@@ -505,9 +505,9 @@ impl Problem for SameGame {
             }
         }
         if self.is_selective {
-            let spared = cells[usize::from(self.spared)];
-            let is_kept = |group: &Group| group.colour != self.spared || group.cells.len() == 2;
-            if !spared.is_connected() && actions.iter().any(is_kept) {
+            let tabu = cells[usize::from(self.tabu)];
+            let is_kept = |group: &Group| group.colour != self.tabu || group.cells.len() == 2;
+            if !tabu.is_connected() && actions.iter().any(is_kept) {
                 actions.retain(is_kept);
             }
         }
@@ -538,14 +538,14 @@ impl Problem for SameGame {
     }
 
     fn begin_greedy(&self, board: &mut Board) {
-        board.spared = board.most_frequent();
+        board.tabu = board.most_frequent();
     }
 
-    /// Draws groups of the spared colour last, so that they can combine into one large group
+    /// Draws groups of the tabu colour last, so that they can combine into one large group
     /// (`TabuColorRandom` of Schadd and others, *Single-Player Monte-Carlo Tree Search*, 2008).
     /// Does so in selective games, too, so rollouts may remove groups that `actions` omits.
     fn greedy(&self, board: &Board, _: &mut Vec<Group>, random: &mut Generator, _: &mut u64) -> Group {
-        board.draw_sparing(board.spared, Until::NoOthers, random)
+        board.draw_with_tabu(board.tabu, Until::NoOthers, random)
     }
 
     /// The code depends on the cells and the colour of the group, but not on the board or the step.
@@ -556,9 +556,9 @@ impl Problem for SameGame {
         group.cells.words().into_iter().fold(u64::from(group.colour), mix)
     }
 
-    /// A pair of the spared colour has the usual prior 0, because removing it costs little.
+    /// A pair of the tabu colour has the usual prior 0, because removing it costs little.
     fn prior(&self, _: &Board, group: Group) -> f64 {
-        if group.colour == self.spared && group.cells.len() > 2 { SPARED_PRIOR } else { 0.0 }
+        if group.colour == self.tabu && group.cells.len() > 2 { TABU_PRIOR } else { 0.0 }
     }
 }
 

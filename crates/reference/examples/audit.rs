@@ -1,8 +1,8 @@
 //! The long audit of proofs: `cargo run --release --package getaway-reference --example audit`.
 //! Solves many small maps, each with its own rules, and verifies the certificates. Then checks that
 //! the verifier accepts no changed or forged certificate whose bound a known line exceeds. After a
-//! failure, the exit code is 1. `--seed S --pairs 1 --changed 0 --forged 0` repeats the check of a
-//! single pair of a map and rules.
+//! failure, the exit code is 1. `--seed S --games 1 --changed 0 --forged 0` repeats the check of a
+//! single game.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -14,16 +14,16 @@ use getaway_reference::audit::{Audit, Counts, Failure};
 /// with one another and with exhaustive searches
 #[derive(Parser)]
 struct Args {
-    /// Number of pairs of a map and a set of rules
+    /// Number of random games
     #[arg(long, default_value_t = 100_000)]
-    pairs: u64,
+    games: u64,
     /// Number of changed certificates
     #[arg(long, default_value_t = 10_000)]
     changed: u64,
     /// Number of forged certificates
     #[arg(long, default_value_t = 500)]
     forged: u64,
-    /// The seed of the first pair; the next pair has the next seed
+    /// The seed of the first game; the next game has the next seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Number of times each map is solved
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         }
         result.is_err() && !args.go_on
     };
-    let mut stopped = (0..args.pairs).any(|index| has_failed(audit.check(args.seed + index, &mut counts)));
+    let mut stopped = (0..args.games).any(|index| has_failed(audit.check(args.seed + index, &mut counts)));
     stopped = stopped
         || (0..args.changed.div_ceil(CHANGES)).any(|index| {
             let changes = CHANGES.min(args.changed - index * CHANGES) as usize;

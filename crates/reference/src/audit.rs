@@ -29,9 +29,9 @@ pub struct Audit {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    pub pairs: u64,
+    pub games: u64,
     pub exhausted: u64,
-    /// Pairs for which a certificate proves that no line survives the whole game.
+    /// Games for which a certificate proves that no line survives the whole game.
     pub doomed: u64,
     pub unproven: u64,
     /// Certificates whose proof ends with a sweep that has no states left.
@@ -84,7 +84,7 @@ pub fn search(world: &World, steps_max: usize) -> Longest {
     Longest { tick, is_exact: true }
 }
 
-pub fn pair(seed: u64) -> (Layout, Rules) {
+pub fn random_game(seed: u64) -> (Layout, Rules) {
     let mut dice = Dice::from_seed(seed);
     let layout = if dice.one_in(2) { small_layout(&mut dice) } else { streets(&mut dice, 1) };
     (layout, rules(&mut dice))
@@ -184,20 +184,20 @@ fn forge(honest: &Certificate, threats: usize, dice: &mut Dice) -> Certificate {
 }
 
 impl Audit {
-    /// Low limits, so that many pairs can be audited.
+    /// Low limits, so that many games can be audited.
     pub const SMALL: Self = Self { solves: 4, solve_ticks: 120_000, search_steps: 20_000, verify_steps: 1_000_000_000 };
 
-    /// Solves the map of [`pair`] with several search seeds. Fails on conflicting results, a
+    /// Solves the map of [`random_game`] with several search seeds. Fails on conflicting results, a
     /// refused certificate or a panic.
     pub fn check(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
-        let (layout, rules) = pair(seed);
-        self.check_pair(&layout, &rules, counts).map_err(|what| failure(seed, what, &layout, &rules))
+        let (layout, rules) = random_game(seed);
+        self.check_game(&layout, &rules, counts).map_err(|what| failure(seed, what, &layout, &rules))
     }
 
     /// Verifies changed certificates. Fails if the verifier panics, or accepts a bound that a known
     /// line exceeds.
     pub fn check_changed(&self, seed: u64, changes: usize, counts: &mut Counts) -> Result<(), Failure> {
-        let (layout, rules) = pair(seed);
+        let (layout, rules) = random_game(seed);
         let (world, mut dice) = (world(&layout, &rules), Dice::from_seed(seed));
         let (_, certificate) = solve(&world, seed, self.solve_ticks);
         let longest = search(&world, self.search_steps).tick.max(certificate.final_tick);
@@ -214,11 +214,12 @@ impl Audit {
     }
 
     /// Verifies a forged certificate for a random map. For about half of the seeds, the map may be
-    /// larger than those of [`pair`]. Fails if the verifier panics, or accepts a bound that a known
-    /// line exceeds.
+    /// larger than those of [`random_game`]. Fails if the verifier panics, or accepts a bound that
+    /// a known line exceeds.
     pub fn check_forged(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let mut dice = Dice::from_seed(seed);
-        let (layout, rules) = if dice.one_in(2) { pair(seed) } else { (streets(&mut dice, 4), rules(&mut dice)) };
+        let (layout, rules) =
+            if dice.one_in(2) { random_game(seed) } else { (streets(&mut dice, 4), rules(&mut dice)) };
         let world = world(&layout, &rules);
         let (_, honest) = solve(&world, seed, self.solve_ticks);
         let longest = search(&world, self.search_steps).tick.max(honest.final_tick);
@@ -227,10 +228,10 @@ impl Audit {
             .map_err(|what| failure(seed, what, &layout, &rules))
     }
 
-    fn check_pair(&self, layout: &Layout, rules: &Rules, counts: &mut Counts) -> Result<(), String> {
+    fn check_game(&self, layout: &Layout, rules: &Rules, counts: &mut Counts) -> Result<(), String> {
         let world = world(layout, rules);
         let longest = search(&world, self.search_steps);
-        counts.pairs += 1;
+        counts.games += 1;
         counts.exhausted += u64::from(longest.is_exact);
         let (mut tick, mut bound) = (longest.tick, if longest.is_exact { longest.tick } else { LAST_TICK + 1 });
         let mut is_doomed = false;
@@ -302,8 +303,8 @@ fn failure(seed: u64, what: String, layout: &Layout, rules: &Rules) -> Failure {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { pairs, exhausted, doomed, unproven, by_sweeps, by_search, by_both, .. } = self;
-        writeln!(f, "{pairs} pairs, {exhausted} of them decided by exhaustive search, {doomed} doomed")?;
+        let Self { games, exhausted, doomed, unproven, by_sweeps, by_search, by_both, .. } = self;
+        writeln!(f, "{games} games, {exhausted} of them decided by exhaustive search, {doomed} doomed")?;
         write!(f, "{} certificates verified: {unproven} without a proof, ", unproven + by_sweeps + by_search)?;
         writeln!(f, "{by_sweeps} by sweeps, {by_search} by search, {by_both} of them after sweeps")?;
         let Self { accepted, refused, exceeded, .. } = self;

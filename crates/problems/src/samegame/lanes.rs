@@ -23,7 +23,7 @@ type Vector = [u16; LANES];
 
 const ZERO: Vector = [0; LANES];
 
-/// A colour number that no cell has, for rollouts that spare no colour.
+/// A colour number that no cell has, for rollouts without a tabu colour.
 const NO_COLOUR: u16 = (1 << DIGITS) - 1;
 
 /// Marks a lane without a move: its game is over, its group may be incomplete, or the drawn cell is
@@ -93,8 +93,8 @@ struct Lanes {
     digits: [[Vector; SIZE]; DIGITS],
     corners: [Vector; SIZE],
     any_corner: Vector,
-    /// Each bit of the spared colour's number, copied to all bits of the lane.
-    spared: [Vector; DIGITS],
+    /// Each bit of the tabu colour's number, copied to all bits of the lane.
+    tabu: [Vector; DIGITS],
     points: Vector,
     column: Vector,
     /// For each lane, the bit of the drawn cell's row, or 0 if the lane's game is over.
@@ -115,7 +115,7 @@ impl Lanes {
         digits: [[ZERO; SIZE]; DIGITS],
         corners: [ZERO; SIZE],
         any_corner: ZERO,
-        spared: [ZERO; DIGITS],
+        tabu: [ZERO; DIGITS],
         points: ZERO,
         column: ZERO,
         row: ZERO,
@@ -140,7 +140,7 @@ impl Lanes {
             Policy::Greedy => u16::from(board.most_frequent()) + 1,
         };
         for digit in 0..DIGITS {
-            self.spared[digit][lane] = (number >> digit & 1).wrapping_neg();
+            self.tabu[digit][lane] = (number >> digit & 1).wrapping_neg();
         }
         // The maximum score, for removing a full board in one move, fits into 16 bits.
         const { assert!((SIZE * SIZE - 2).pow(2) + EMPTY_BONUS as usize <= u16::MAX as usize) };
@@ -169,17 +169,17 @@ impl Lanes {
     }
 
     /// Draws a corner in each lane that has one, unless the group of the lane's last drawn corner
-    /// may be incomplete. Corners of the spared colour are drawn only if there are no others.
+    /// may be incomplete. Corners of the tabu colour are drawn only if there are no others.
     #[inline]
     fn draw(&mut self) {
-        let Self { digits, corners, spared, is_growing, states, steps, .. } = self;
+        let Self { digits, corners, tabu, is_growing, states, steps, .. } = self;
         let mut eligible = [ZERO; SIZE];
         let mut others = ZERO;
         for column in 0..SIZE {
             for lane in 0..LANES {
-                let differs = digits[0][column][lane] ^ spared[0][lane]
-                    | digits[1][column][lane] ^ spared[1][lane]
-                    | digits[2][column][lane] ^ spared[2][lane];
+                let differs = digits[0][column][lane] ^ tabu[0][lane]
+                    | digits[1][column][lane] ^ tabu[1][lane]
+                    | digits[2][column][lane] ^ tabu[2][lane];
                 let other = corners[column][lane] & differs;
                 eligible[column][lane] = other;
                 others[lane] |= other;
@@ -528,12 +528,12 @@ mod tests {
     fn rollout(start: &Start, policy: Policy) -> MoveLine {
         let Start { mut board, key, .. } = *start;
         let LaneRandom { mut state, step } = LaneRandom::from_key(key);
-        let spared = board.most_frequent();
+        let tabu = board.most_frequent();
         let mut cells = Vec::new();
         while !board.is_over() {
             let others = match policy {
                 Policy::Random => board.corners,
-                Policy::Greedy => board.corners.without(board.cells_of(spared)),
+                Policy::Greedy => board.corners.without(board.cells_of(tabu)),
             };
             let eligible = if others.is_empty() { board.corners } else { others };
             let index;

@@ -2,7 +2,7 @@
 
 use getaway::search::{Budget, Generator, Problem, Search};
 use getaway_problems::distribution::Distribution;
-use getaway_problems::samegame::{Board, COLOURS, Cells, Group, RandomBoards, SIZE, SameGame, Sparing, Until};
+use getaway_problems::samegame::{Board, COLOURS, Cells, Group, RandomBoards, SIZE, SameGame, Tabu, Until};
 
 #[derive(Clone, Debug, PartialEq)]
 struct Literal {
@@ -148,14 +148,14 @@ fn policies_draw_every_group_equally_often() {
         let colours: Vec<u8> =
             (0..SIZE).flat_map(|column| (0..SIZE).filter_map(move |row| start.colour(column, row))).collect();
         let count = |colour: u8| colours.iter().filter(|&&found| found == colour).count();
-        let spared = (0..COLOURS as u8).rev().max_by_key(|&colour| count(colour)).expect("colours");
-        groups.retain(|group| group.colour != spared);
+        let tabu = (0..COLOURS as u8).rev().max_by_key(|&colour| count(colour)).expect("colours");
+        groups.retain(|group| group.colour != tabu);
         assert_equally_likely(&groups, || game.greedy(&board, &mut Vec::new(), &mut random, &mut 0));
     }
 }
 
 #[test]
-fn greedy_removes_the_spared_colour_when_nothing_else_is_left() {
+fn greedy_removes_the_tabu_colour_when_nothing_else_is_left() {
     let game = SameGame::new(Board::parse("1 . .\n0 2 0\n0 2 0").expect("a board"));
     let mut board = *game.start();
     let mut random = Generator::from_seed(1);
@@ -169,7 +169,7 @@ fn greedy_removes_the_spared_colour_when_nothing_else_is_left() {
 }
 
 #[test]
-fn connected_blocks_are_not_spared() {
+fn connected_blocks_are_not_tabu() {
     // All blocks of colour 0, the most frequent colour, are connected; colour 1 forms two groups.
     let game = SameGame::new(Board::parse("1 0 1\n1 0 1\n0 0 0").expect("a board"));
     let draw = |until| {
@@ -177,8 +177,8 @@ fn connected_blocks_are_not_spared() {
             .map(|seed| {
                 let mut random = Generator::from_seed(seed);
                 let mut played = Vec::new();
-                let sparing = Sparing { is_by_rollout: false, until };
-                game.play_sparing(&mut game.start().clone(), sparing, &mut random, &mut played);
+                let tabu = Tabu { is_by_rollout: false, until };
+                game.play_with_tabu(&mut game.start().clone(), tabu, &mut random, &mut played);
                 played[0].colour
             })
             .collect();
@@ -190,14 +190,14 @@ fn connected_blocks_are_not_spared() {
 }
 
 #[test]
-fn rollout_may_spare_the_colour_that_is_most_frequent_where_it_starts() {
+fn tabu_colour_may_be_the_most_frequent_one_where_the_rollout_starts() {
     let game = SameGame::new(Board::parse("0 0 0 0").expect("a board"));
     let later = Board::parse("1 1 1 2 2").expect("a board");
     let has_first = |is_by_rollout, colour| {
         (0..50).any(|seed| {
             let mut played = Vec::new();
-            let sparing = Sparing { is_by_rollout, until: Until::NoOthers };
-            game.play_sparing(&mut later.clone(), sparing, &mut Generator::from_seed(seed), &mut played);
+            let tabu = Tabu { is_by_rollout, until: Until::NoOthers };
+            game.play_with_tabu(&mut later.clone(), tabu, &mut Generator::from_seed(seed), &mut played);
             played[0].colour == colour
         })
     };
@@ -206,25 +206,25 @@ fn rollout_may_spare_the_colour_that_is_most_frequent_where_it_starts() {
 }
 
 #[test]
-fn greedy_rollouts_spare_the_colour_that_is_most_frequent_where_they_start() {
+fn greedy_rollouts_avoid_the_colour_that_is_most_frequent_where_they_start() {
     let game = SameGame::new(Board::parse("0 0 0 0").expect("a board"));
     let mut later = Board::parse("1 1 1 0 0 2 2").expect("a board");
     let mut actions = Vec::new();
     game.actions(&later, &mut actions);
     game.apply(&mut later, *actions.iter().find(|group| group.colour == 1).expect("three blocks of colour 1"));
-    // When the rollout starts, colours 0 and 2 are equally frequent, so it spares the lower one, 0.
+    // When the rollout starts, colours 0 and 2 are equally frequent, so the lower one, 0, is tabu.
     for seed in 0..20 {
         let mut search = Search::new("simulate(greedy)".parse().expect("an expression"), seed);
         let line = search.run(&game, &later, Budget::passes(1)).best.expect("a game");
         assert_eq!(line.actions[0].colour, 2);
     }
-    // Outside a rollout, `later` still spares colour 1, so groups of both other colours are drawn.
+    // Outside a rollout, colour 1 of `later` is still tabu, so groups of both other colours are drawn.
     let drawn = |seed| game.greedy(&later, &mut Vec::new(), &mut Generator::from_seed(seed), &mut 0).colour;
     assert!((0..50).any(|seed| drawn(seed) == 0) && (0..50).any(|seed| drawn(seed) == 2));
 }
 
 #[test]
-fn selective_game_spares_larger_groups_until_the_colour_is_connected() {
+fn selective_game_excludes_larger_tabu_groups_until_the_colour_is_connected() {
     let colours_of = |text: &str| {
         let game = SameGame::new(Board::parse(text).expect("a board")).selective();
         let mut actions = Vec::new();
@@ -233,11 +233,11 @@ fn selective_game_spares_larger_groups_until_the_colour_is_connected() {
         assert!((0..20).all(|seed| actions.contains(&random(seed))));
         actions.iter().map(|group| (group.colour, group.cells.len())).collect::<Vec<_>>()
     };
-    // The group of three blocks of colour 0 is spared.
+    // The group of three blocks of colour 0 is tabu.
     assert_eq!(colours_of("0 1 2\n0 1 0\n0 1 0"), [(1, 3), (0, 2)]);
     // All blocks of colour 0 are connected, so their group is legal.
     assert_eq!(colours_of("0 1 2\n0 1 3\n0 1 4\n0 2 4"), [(0, 4), (1, 3), (4, 2)]);
-    // Colour 0 is spared, but no other colour forms a group, so both groups of colour 0 are legal.
+    // Colour 0 is tabu, but no other colour forms a group, so both groups of colour 0 are legal.
     assert_eq!(colours_of("0 1 0\n0 2 0\n0 1 0"), [(0, 3), (0, 3)]);
 }
 

@@ -3,7 +3,7 @@
 use super::pursuer::Pursuer;
 use super::tiles::Tiles;
 
-/// The state numbers of some threats, each in its own bits. The bits of other threats are zero.
+/// The state IDs of some threats, each in its own bits. The bits of other threats are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Combination<const W: usize>([u64; W]);
 
@@ -37,7 +37,7 @@ impl<const W: usize> Combination<W> {
     pub const EMPTY: Self = Self([0; W]);
     pub const BITS: u32 = W as u32 * u64::BITS;
 
-    pub fn number(&self, slot: Slot) -> u32 {
+    pub fn id(&self, slot: Slot) -> u32 {
         let (word, shift) = ((slot.shift / u64::BITS) as usize, slot.shift % u64::BITS);
         let low = self.0[word] >> shift;
         let is_split = shift + slot.bits > u64::BITS;
@@ -45,11 +45,11 @@ impl<const W: usize> Combination<W> {
         ((low | high) & ((1 << slot.bits) - 1)) as u32
     }
 
-    pub fn with(mut self, slot: Slot, number: u32) -> Self {
+    pub fn with(mut self, slot: Slot, id: u32) -> Self {
         let (word, shift) = ((slot.shift / u64::BITS) as usize, slot.shift % u64::BITS);
-        self.0[word] |= u64::from(number) << shift;
+        self.0[word] |= u64::from(id) << shift;
         if shift + slot.bits > u64::BITS {
-            self.0[word + 1] |= u64::from(number) >> (u64::BITS - shift);
+            self.0[word + 1] |= u64::from(id) >> (u64::BITS - shift);
         }
         self
     }
@@ -118,8 +118,8 @@ impl<const N: usize, const W: usize> Layer<N, W> {
     pub fn project(&self, mask: Combination<W>, merger: &mut Merger) -> Self {
         let mut groups = Vec::new();
         merger.begin(self.groups.len());
-        for (numbers, tiles) in &self.groups {
-            merger.add(numbers.and(&mask), *tiles, &mut groups);
+        for (ids, tiles) in &self.groups {
+            merger.add(ids.and(&mask), *tiles, &mut groups);
         }
         Self { mask, groups }
     }
@@ -127,8 +127,8 @@ impl<const N: usize, const W: usize> Layer<N, W> {
     /// Keeps only the player's tiles that `keep` returns. Returns true if this removes a state.
     pub fn retain(&mut self, mut keep: impl FnMut(&Combination<W>, Tiles<N>) -> Tiles<N>) -> bool {
         let mut is_changed = false;
-        self.groups.retain_mut(|(numbers, tiles)| {
-            let kept = tiles.and(&keep(numbers, *tiles));
+        self.groups.retain_mut(|(ids, tiles)| {
+            let kept = tiles.and(&keep(ids, *tiles));
             is_changed |= kept != *tiles;
             *tiles = kept;
             !kept.is_empty()
@@ -157,11 +157,11 @@ impl Merger {
 
     pub fn add<const N: usize, const W: usize>(
         &mut self,
-        numbers: Combination<W>,
+        ids: Combination<W>,
         tiles: Tiles<N>,
         groups: &mut Vec<Group<N, W>>,
     ) {
-        let (hash, mask) = (numbers.hash(), self.entries.len() - 1);
+        let (hash, mask) = (ids.hash(), self.entries.len() - 1);
         let mut at = hash & mask;
         loop {
             let entry = self.entries[at];
@@ -170,14 +170,14 @@ impl Merger {
             }
             if (entry ^ hash as u64) & HASH_MASK == 0 {
                 let group = &mut groups[(entry as u32 - 1) as usize];
-                if group.0 == numbers {
+                if group.0 == ids {
                     group.1 = group.1.or(&tiles);
                     return;
                 }
             }
             at = (at + 1) & mask;
         }
-        groups.push((numbers, tiles));
+        groups.push((ids, tiles));
         self.entries[at] = hash as u64 & HASH_MASK | groups.len() as u64;
         if 2 * groups.len() > self.entries.len() {
             self.grow(groups);
@@ -188,8 +188,8 @@ impl Merger {
     fn grow<const N: usize, const W: usize>(&mut self, groups: &[Group<N, W>]) {
         self.begin(2 * groups.len());
         let mask = self.entries.len() - 1;
-        for (place, (numbers, _)) in groups.iter().enumerate() {
-            let hash = numbers.hash();
+        for (place, (ids, _)) in groups.iter().enumerate() {
+            let hash = ids.hash();
             let mut at = hash & mask;
             while self.entries[at] != 0 {
                 at = (at + 1) & mask;
@@ -205,8 +205,8 @@ pub(super) struct Hawk {
     pub slot: Slot,
 }
 
-/// A layer whose states can be looked up by the numbers of some threats. Two numbers of a hawk
-/// match if they may stand for the same state. Numbers of other threats match only if equal.
+/// A layer whose states can be looked up by the state IDs of some threats. Two state IDs of a hawk
+/// match if they may stand for the same state. State IDs of other threats match only if equal.
 #[derive(Clone, Debug)]
 pub(super) struct Cover<const N: usize, const W: usize> {
     layer: Layer<N, W>,
@@ -215,7 +215,8 @@ pub(super) struct Cover<const N: usize, const W: usize> {
     by: Combination<W>,
     hawks: Vec<Hawk>,
     /// A hash table. A key is the bits `by` of a combination, with tiles in place of hawks'
-    /// numbers. An entry is 0 if it is free, otherwise one plus the index of the key's first group.
+    /// state IDs. An entry is 0 if it is free, otherwise one plus the index of the key's first
+    /// group.
     entries: Vec<u32>,
     /// For each group, one plus the index of the next group with the same key, or 0 for the last.
     /// Empty if no two groups can have the same key.
@@ -225,18 +226,18 @@ pub(super) struct Cover<const N: usize, const W: usize> {
 pub(super) type Pursuers<const N: usize> = [Option<Pursuer<N>>];
 
 fn with_hawk_tiles<const N: usize, const W: usize>(
-    numbers: Combination<W>,
+    ids: Combination<W>,
     hawks: &[Hawk],
     pursuers: &Pursuers<N>,
 ) -> Combination<W> {
-    hawks.iter().fold(numbers, |numbers, hawk| {
-        let tile = pursuers[hawk.threat].as_ref().expect("a hawk").tile(numbers.number(hawk.slot));
-        numbers.without(&Combination::mask([hawk.slot])).with(hawk.slot, tile.into())
+    hawks.iter().fold(ids, |ids, hawk| {
+        let tile = pursuers[hawk.threat].as_ref().expect("a hawk").tile(ids.id(hawk.slot));
+        ids.without(&Combination::mask([hawk.slot])).with(hawk.slot, tile.into())
     })
 }
 
 impl<const N: usize, const W: usize> Cover<N, W> {
-    /// Lookups compare the numbers of the threats in `by`. `hawks` must be the hawks among these
+    /// Lookups compare the state IDs of the threats in `by`. `hawks` must be the hawks among these
     /// threats.
     pub fn new(mut layer: Layer<N, W>, by: Combination<W>, hawks: Vec<Hawk>, pursuers: &Pursuers<N>) -> Self {
         layer.groups.shrink_to_fit();
@@ -264,18 +265,17 @@ impl<const N: usize, const W: usize> Cover<N, W> {
         let mut at = key.hash() & mask;
         loop {
             let Some(place) = self.entries[at].checked_sub(1) else { return at };
-            let numbers = self.layer.groups[place as usize].0.and(&self.by);
-            if with_hawk_tiles(numbers, &self.hawks, pursuers) == *key {
+            let ids = self.layer.groups[place as usize].0.and(&self.by);
+            if with_hawk_tiles(ids, &self.hawks, pursuers) == *key {
                 return at;
             }
             at = (at + 1) & mask;
         }
     }
 
-    /// Returns the groups whose numbers match `numbers` in the bits `by`.
-    pub fn matches(&self, numbers: &Combination<W>, pursuers: &Pursuers<N>) -> impl Iterator<Item = &Group<N, W>> {
-        let mut place =
-            self.entries[self.entry(&with_hawk_tiles(numbers.and(&self.by), &self.hawks, pursuers), pursuers)];
+    /// Returns the groups whose state IDs match `ids` in the bits `by`.
+    pub fn matches(&self, ids: &Combination<W>, pursuers: &Pursuers<N>) -> impl Iterator<Item = &Group<N, W>> {
+        let mut place = self.entries[self.entry(&with_hawk_tiles(ids.and(&self.by), &self.hawks, pursuers), pursuers)];
         let chain = std::iter::from_fn(move || {
             let group = self.layer.groups.get(place.checked_sub(1)? as usize)?;
             place = self.next.get(place as usize - 1).copied().unwrap_or(0);
@@ -284,13 +284,13 @@ impl<const N: usize, const W: usize> Cover<N, W> {
         chain.filter(|(other, _)| {
             self.hawks.iter().all(|hawk| {
                 let pursuer = pursuers[hawk.threat].as_ref().expect("a hawk");
-                pursuer.overlap(numbers.number(hawk.slot), other.number(hawk.slot))
+                pursuer.overlap(ids.id(hawk.slot), other.id(hawk.slot))
             })
         })
     }
 
-    pub fn tiles(&self, numbers: &Combination<W>, pursuers: &Pursuers<N>) -> Tiles<N> {
-        self.matches(numbers, pursuers).fold(Tiles::EMPTY, |all, (_, tiles)| all.or(tiles))
+    pub fn tiles(&self, ids: &Combination<W>, pursuers: &Pursuers<N>) -> Tiles<N> {
+        self.matches(ids, pursuers).fold(Tiles::EMPTY, |all, (_, tiles)| all.or(tiles))
     }
 }
 
@@ -302,14 +302,14 @@ mod tests {
     fn combination_returns_the_numbers_that_it_was_given() {
         let slots = Slot::adjacent([18, 26, 26, 7, 0, 26, 20]);
         assert_eq!(slots.last().expect("seven").end(), 123);
-        let numbers: Vec<u32> = slots.iter().map(|slot| (0x2f35_a9c1_u64 & ((1 << slot.bits) - 1)) as u32).collect();
-        let all = slots.iter().zip(&numbers);
-        let combination = all.fold(Combination::<2>::EMPTY, |all, (&slot, &number)| all.with(slot, number));
-        for (&slot, &number) in slots.iter().zip(&numbers) {
-            assert_eq!(combination.number(slot), number, "{slot:?}");
+        let ids: Vec<u32> = slots.iter().map(|slot| (0x2f35_a9c1_u64 & ((1 << slot.bits) - 1)) as u32).collect();
+        let all = slots.iter().zip(&ids);
+        let combination = all.fold(Combination::<2>::EMPTY, |all, (&slot, &id)| all.with(slot, id));
+        for (&slot, &id) in slots.iter().zip(&ids) {
+            assert_eq!(combination.id(slot), id, "{slot:?}");
             let others = combination.without(&Combination::mask([slot]));
-            assert_eq!(others.number(slot), 0, "{slot:?}");
-            assert_eq!(others.with(slot, number), combination, "{slot:?}");
+            assert_eq!(others.id(slot), 0, "{slot:?}");
+            assert_eq!(others.with(slot, id), combination, "{slot:?}");
         }
     }
 
@@ -318,16 +318,15 @@ mod tests {
         let slot = Slot::adjacent([20])[0];
         let (mut merger, mut groups) = (Merger::default(), Vec::new());
         merger.begin(1);
-        for number in (0..1000).chain(500..1500) {
+        for id in (0..1000).chain(500..1500) {
             let tile = if groups.len() < 1000 { 3 } else { 70 };
-            merger.add(Combination::<1>::EMPTY.with(slot, number), Tiles::<2>::single(tile), &mut groups);
+            merger.add(Combination::<1>::EMPTY.with(slot, id), Tiles::<2>::single(tile), &mut groups);
         }
         let layer = Layer { mask: Combination::mask([slot]), groups };
         assert_eq!((layer.groups.len(), layer.states()), (1500, 2000));
         let cover = Cover::new(layer, Combination::mask([slot]), Vec::new(), &[]);
-        let tiles = |number: u32| -> Vec<u16> {
-            cover.tiles(&Combination::<1>::EMPTY.with(slot, number), &[]).iter().collect()
-        };
+        let tiles =
+            |id: u32| -> Vec<u16> { cover.tiles(&Combination::<1>::EMPTY.with(slot, id), &[]).iter().collect() };
         assert_eq!([tiles(499), tiles(999), tiles(1499), tiles(1500)], [vec![3], vec![3, 70], vec![70], vec![]]);
     }
 }

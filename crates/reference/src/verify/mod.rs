@@ -26,11 +26,11 @@
 //! - If a layer is empty, no game reaches the target. An exhaustive search is a sweep in which all
 //!   threats that see the player join in the first tick.
 //!
-//! A *number* encodes the state of a threat, or several states in which a hawk may be. A layer maps
-//! each combination of numbers to the tiles where the player can be. The literal threats choose a
-//! move for each tile of the player, and tiles for which all threats have the same next numbers
-//! stay together. The layers of a long sweep may not fit into memory. The sweep then keeps only
-//! some layers, called *checkpoints*, and the backward pass computes the other layers again.
+//! A *state ID* encodes the state of a threat, or several states in which a hawk may be. A layer
+//! maps each combination of state IDs to the tiles where the player can be. The literal threats
+//! choose a move for each tile of the player, and tiles for which all threats have the same next
+//! state IDs stay together. The layers of a long sweep may not fit into memory. The sweep then keeps
+//! only some layers, called *checkpoints*, and the backward pass computes the other layers again.
 //!
 //! A *key* is the part of a threat's state that, together with the player's moves, determines its
 //! future, apart from the posts that a hawk picks, which also depend on its seed. If a hawk joins
@@ -63,7 +63,7 @@
 //!   join on its tile.
 //! - A hawk picks one of its posts. Where draws are counted, the literal hawk picks the post.
 //!
-//! In addition, the verifier follows the numbers of the threats along the certificate's line,
+//! In addition, the verifier follows the state IDs of the threats along the certificate's line,
 //! together with the literal game. If the line reaches a target, all known sets for this target
 //! must contain the states of the line.
 //!
@@ -84,7 +84,7 @@ use thiserror::Error;
 use super::{Game, Threat};
 use board::Board;
 use layer::{Combination, Cover, Group, Hawk, Layer, Merger, Slot};
-use pursuer::{DRAW_BITS, Pursuer, number_bits};
+use pursuer::{DRAW_BITS, Pursuer, id_bits};
 use target::{Target, Transition, Transitions};
 use tiles::Tiles;
 
@@ -128,8 +128,8 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64)
     if !is_expected {
         return Err(refuse(format!("bound_tick {bound_tick}: expected {expected}")));
     }
-    // An exhaustive search combines the numbers of all threats, which may exceed 128 bits in total.
-    let bits = number_bits(layout).iter().sum::<u32>();
+    // An exhaustive search combines the state IDs of all threats, which may exceed 128 bits.
+    let bits = id_bits(layout).iter().sum::<u32>();
     let is_wide = certificate.end == ProofEnd::Search && bits > Combination::<2>::BITS;
     let words = layout.open_positions().count().div_ceil(64);
     #[cfg(feature = "small")]
@@ -253,17 +253,17 @@ impl<const N: usize, const W: usize> Checkpoints<N, W> {
     }
 }
 
-/// The state at the start of a tick on the line: the player's tile and the pursuers' numbers.
+/// The state at the start of a tick on the line: the player's tile and the pursuers' state IDs.
 struct LineTick {
     player: u16,
-    numbers: Vec<Option<u32>>,
+    ids: Vec<Option<u32>>,
 }
 
 struct Verifier<const N: usize, const W: usize> {
     board: Board<N>,
     /// For each threat of the map, its pursuer; `None` if the threat does not see the player.
     pursuers: Vec<Option<Pursuer<N>>>,
-    /// For each threat of the map, the bits of its number in a combination.
+    /// For each threat of the map, the bits of its state ID in a combination.
     slots: Vec<Slot>,
     line: Vec<LineTick>,
     target: Target<N>,
@@ -279,7 +279,7 @@ struct Verifier<const N: usize, const W: usize> {
 impl<const N: usize, const W: usize> Verifier<N, W> {
     fn new(certificate: &Certificate, layout: &Layout, steps_max: u64) -> Result<Self, String> {
         let board = Board::new(layout, &certificate.rules, steps_max)?;
-        let bits = number_bits(layout);
+        let bits = id_bits(layout);
         let threats = layout.threats.iter().map(|&spawn| Threat::new(spawn, &certificate.rules));
         let pursuers: Vec<Option<Pursuer<N>>> =
             threats.zip(&bits).map(|(threat, &bits)| Pursuer::new(threat, bits)).collect();
@@ -311,14 +311,14 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         let Self { board, pursuers, line, .. } = self;
         let mut game = Game::new(&board.layout, &certificate.rules);
         let first = |pursuer: &mut Option<Pursuer<N>>| {
-            let number = pursuer.as_mut().map(|pursuer| (pursuer.first(board), pursuer.is_hawk()));
-            number.map(|(first, is_hawk)| {
+            let id = pursuer.as_mut().map(|pursuer| (pursuer.first(board), pursuer.is_hawk()));
+            id.map(|(first, is_hawk)| {
                 first.map(|first| if is_hawk { Pursuer::<N>::begin_counting(first) } else { first })
             })
         };
         let first: Vec<Option<u32>> =
             pursuers.iter_mut().map(|pursuer| first(pursuer).transpose()).collect::<Result<_, _>>()?;
-        let mut numbers = first;
+        let mut ids = first;
         for (index, &player_move) in certificate.moves.iter().enumerate() {
             if game.over() {
                 return Err(format!("the game is over before move {}", index + 1));
@@ -330,19 +330,19 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
                 threat.update_by(&board.navigation, layout, clock, player)
             });
             let to = board.tile(game.player);
-            line.push(LineTick { player: from, numbers: numbers.clone() });
+            line.push(LineTick { player: from, ids: ids.clone() });
             if usize::from(game.tick) == tick {
                 continue;
             }
-            for (threat, number) in numbers.iter_mut().enumerate() {
-                let (Some(number), Some(pursuer)) = (number, &mut pursuers[threat]) else { continue };
+            for (threat, id) in ids.iter_mut().enumerate() {
+                let (Some(id), Some(pursuer)) = (id, &mut pursuers[threat]) else { continue };
                 if board.moves[tick] {
                     let seen = Tiles::single(if pursuer.is_stale() { from } else { to });
-                    let next = pursuer.follow(board, *number, tick, &seen)?;
+                    let next = pursuer.follow(board, *id, tick, &seen)?;
                     // If draws are not counted, the literal game's hawk determines the post.
-                    *number = pursuer.resolve(next, &game.threats[threat]);
+                    *id = pursuer.resolve(next, &game.threats[threat]);
                 }
-                if board.positions[usize::from(pursuer.tile(*number))] != game.threats[threat].position {
+                if board.positions[usize::from(pursuer.tile(*id))] != game.threats[threat].position {
                     return Err(format!("tick {tick}: threat {threat} is not on the tile that the verifier computed"));
                 }
             }
@@ -394,7 +394,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
     /// count its draws.
     fn detail(&self, layer: &Layer<N, W>) -> Combination<W> {
         self.hawks(layer.mask).into_iter().fold(layer.mask, |detail, Hawk { slot, .. }| {
-            let is_counted = layer.groups.iter().all(|(numbers, _)| Pursuer::<N>::is_counted(numbers.number(slot)));
+            let is_counted = layer.groups.iter().all(|(ids, _)| Pursuer::<N>::is_counted(ids.id(slot)));
             let draws = Combination::mask([slot.upper(DRAW_BITS)]);
             if is_counted { detail } else { detail.without(&draws) }
         })
@@ -487,9 +487,9 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         });
         let covers: Vec<&Cover<N, W>> = covers.flatten().filter(|cover| !cover.layer().mask.is_empty()).collect();
         let allowed = self.target.allowed[tick];
-        layer.retain(|numbers, tiles| {
+        layer.retain(|ids, tiles| {
             covers.iter().fold(tiles.and(&allowed), |tiles, cover| {
-                if tiles.is_empty() { tiles } else { tiles.and(&cover.tiles(numbers, &self.pursuers)) }
+                if tiles.is_empty() { tiles } else { tiles.and(&cover.tiles(ids, &self.pursuers)) }
             })
         });
         self.known[tick] = known;
@@ -510,7 +510,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         if mask.is_within(&layer.mask) {
             return Ok(());
         }
-        let numbers = if tick == 1 {
+        let ids = if tick == 1 {
             let first = pursuer.first(&self.board)?;
             let is_counting = pursuer.is_hawk() && counts_draws;
             vec![if is_counting { Pursuer::<N>::begin_counting(first) } else { first }]
@@ -529,20 +529,20 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
                 return self.join_known(tick, slot, &self.cover_by(known, common), layer);
             }
             let pursuer = self.pursuers[threat].as_mut().expect("it sees the player");
-            let numbers = pursuer.possible_numbers(&self.board, tick)?;
-            let own = self.line.get(tick - 1).and_then(|place| place.numbers[threat]);
-            if own.is_some_and(|own| !numbers.iter().any(|&number| pursuer.overlap(number, own))) {
+            let ids = pursuer.possible_ids(&self.board, tick)?;
+            let own = self.line.get(tick - 1).and_then(|place| place.ids[threat]);
+            if own.is_some_and(|own| !ids.iter().any(|&id| pursuer.overlap(id, own))) {
                 return Err(format!("tick {tick}: the state of threat {threat} on the line is not a possible state"));
             }
-            numbers
+            ids
         };
         let pursuer = self.pursuers[threat].as_ref().expect("it sees the player");
-        let with_tiles = |&number: &u32| (number, self.target.player_tiles(tick, threat, pursuer.tile(number)));
-        let numbers: Vec<(u32, Tiles<N>)> = numbers.iter().map(with_tiles).collect();
+        let with_tiles = |&id: &u32| (id, self.target.player_tiles(tick, threat, pursuer.tile(id)));
+        let ids: Vec<(u32, Tiles<N>)> = ids.iter().map(with_tiles).collect();
         let mut groups = Vec::new();
         for (others, tiles) in &layer.groups {
-            self.board.spend(numbers.len())?;
-            let wide = numbers.iter().map(|(number, possible)| (others.with(slot, *number), tiles.and(possible)));
+            self.board.spend(ids.len())?;
+            let wide = ids.iter().map(|(id, possible)| (others.with(slot, *id), tiles.and(possible)));
             groups.extend(wide.filter(|(_, tiles)| !tiles.is_empty()));
             check_size(tick, &groups)?;
         }
@@ -559,13 +559,13 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
     ) -> Result<(), String> {
         let mut groups = Vec::new();
         self.merger.begin(layer.groups.len());
-        for (numbers, tiles) in &layer.groups {
+        for (ids, tiles) in &layer.groups {
             self.board.spend(1)?;
-            for (other, possible) in known.matches(numbers, &self.pursuers) {
+            for (other, possible) in known.matches(ids, &self.pursuers) {
                 self.board.spend(1)?;
                 let tiles = tiles.and(possible);
                 if !tiles.is_empty() {
-                    self.merger.add(numbers.with(slot, other.number(slot)), tiles, &mut groups);
+                    self.merger.add(ids.with(slot, other.id(slot)), tiles, &mut groups);
                 }
             }
             check_size(tick, &groups)?;
@@ -580,10 +580,10 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         let context = self.target.context(&self.board, &self.pursuers, &self.slots, tick, &threats);
         let mut groups = Vec::new();
         self.merger.begin(layer.groups.len());
-        for (numbers, tiles) in &layer.groups {
-            self.transitions.find(&context, &mut self.pursuers, numbers, tiles)?;
+        for (ids, tiles) in &layer.groups {
+            self.transitions.find(&context, &mut self.pursuers, ids, tiles)?;
             for transition in &self.transitions.found {
-                self.merger.add(transition.numbers, transition.to, &mut groups);
+                self.merger.add(transition.ids, transition.to, &mut groups);
             }
             check_size(tick + 1, &groups)?;
         }
@@ -631,12 +631,12 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         let threats: Vec<usize> = self.threats(layer.mask).collect();
         let context = self.target.context(&self.board, &self.pursuers, &self.slots, tick, &threats);
         let mut found = Ok(());
-        layer.retain(|numbers, tiles| {
+        layer.retain(|ids, tiles| {
             if found.is_ok() {
-                found = self.transitions.find(&context, &mut self.pursuers, numbers, &tiles);
+                found = self.transitions.find(&context, &mut self.pursuers, ids, &tiles);
             }
-            self.transitions.found.iter().fold(Tiles::EMPTY, |kept, Transition { numbers, from, to }| {
-                let to = to.and(&after.tiles(numbers, &self.pursuers));
+            self.transitions.found.iter().fold(Tiles::EMPTY, |kept, Transition { ids, from, to }| {
+                let to = to.and(&after.tiles(ids, &self.pursuers));
                 if to.is_empty() { kept } else { kept.or(&self.board.reachable(&to).and(from)) }
             })
         });
@@ -670,7 +670,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
             let mut layer = known.cover.layer().clone();
             self.board.spend(2 * layer.groups.len())?;
             self.known_bytes -= known.bytes();
-            if layer.retain(|numbers, _| cover.tiles(numbers, &self.pursuers)) {
+            if layer.retain(|ids, _| cover.tiles(ids, &self.pursuers)) {
                 (known.cover, known.projection) = (self.cover(layer), None);
             }
             self.known_bytes += known.bytes();
@@ -692,10 +692,10 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         let mut is_kept = !self.target.allowed[tick].and(&player).is_empty();
         for known in &self.known[tick] {
             let mask = known.cover.layer().mask;
-            let numbers = self.threats(mask).fold(Combination::EMPTY, |numbers, threat| {
-                numbers.with(self.slots[threat], place.numbers[threat].unwrap_or(0))
-            });
-            is_kept &= !known.cover.tiles(&numbers, &self.pursuers).and(&player).is_empty();
+            let ids = self
+                .threats(mask)
+                .fold(Combination::EMPTY, |ids, threat| ids.with(self.slots[threat], place.ids[threat].unwrap_or(0)));
+            is_kept &= !known.cover.tiles(&ids, &self.pursuers).and(&player).is_empty();
         }
         if is_kept { Ok(()) } else { Err(format!("the sweep rules out the line in tick {tick}")) }
     }
@@ -788,8 +788,8 @@ mod tests {
     fn known_sets_with_counted_draws_replace_sets_without() {
         let mut verifier = verifier();
         let is_counted = |verifier: &Verifier<3, 2>| {
-            let (numbers, _) = verifier.known[41][0].cover.layer().groups[0];
-            Pursuer::<3>::is_counted(numbers.number(verifier.slots[3]))
+            let (ids, _) = verifier.known[41][0].cover.layer().groups[0];
+            Pursuer::<3>::is_counted(ids.id(verifier.slots[3]))
         };
         sweep(&mut verifier, &[3], 61, false);
         assert!(!is_counted(&verifier));
@@ -809,8 +809,8 @@ mod tests {
             let rules = Rules { period_ticks, shark_view, ..Rules::NO_JUMP };
             let board = Board::<2>::new(&layout, &rules, u64::MAX).expect("a map");
             let mut shark = Pursuer::new(Threat::new(layout.threats[0], &rules), 3).expect("it sees the player");
-            let numbers = shark.possible_numbers(&board, 2).expect("enough steps");
-            let mut tiles: Vec<u16> = numbers.into_iter().map(|number| shark.tile(number)).collect();
+            let ids = shark.possible_ids(&board, 2).expect("enough steps");
+            let mut tiles: Vec<u16> = ids.into_iter().map(|id| shark.tile(id)).collect();
             tiles.sort_unstable();
             assert_eq!(tiles, expected, "{shark_view:?}");
         }

@@ -1,6 +1,6 @@
-//! Pursuers are threats that see the player. A number encodes a pursuer's key, the part of its
+//! Pursuers are threats that see the player. A state ID encodes a pursuer's key, the part of its
 //! state that determines its future, and the draw count of a hawk. The literal threat computes the
-//! steps between numbers.
+//! steps between state IDs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -16,8 +16,8 @@ const KEY_BITS: u32 = 18;
 /// The bits above a hawk's key hold its draw count plus one, or 0 if its draws are not counted.
 pub(super) const DRAW_BITS: u32 = 8;
 
-/// Returns the size in bits of each threat's number. A deer has four keys per tile, a shark one.
-pub(super) fn number_bits(layout: &Layout) -> Vec<u32> {
+/// Returns the size in bits of each threat's state ID. A deer has four keys per tile, a shark one.
+pub(super) fn id_bits(layout: &Layout) -> Vec<u32> {
     let tiles = layout.open_positions().count();
     let bits_of = |keys: usize| usize::BITS - keys.leading_zeros();
     let bits_of_style = |style: Style| match style {
@@ -30,8 +30,8 @@ pub(super) fn number_bits(layout: &Layout) -> Vec<u32> {
     layout.threats.iter().map(|spawn| bits_of_style(spawn.style)).collect()
 }
 
-fn key_number(number: u32) -> u32 {
-    number & ((1 << KEY_BITS) - 1)
+fn key_id(id: u32) -> u32 {
+    id & ((1 << KEY_BITS) - 1)
 }
 
 /// The part of a threat's state that determines its future, apart from the posts that a hawk picks.
@@ -44,7 +44,7 @@ struct Key {
     merged: usize,
 }
 
-/// A step of a threat: its next number and tile, and the player's tiles that lead to them.
+/// A step of a threat: its next state ID and tile, and the player's tiles that lead to them.
 #[derive(Clone, Debug)]
 pub(super) struct Step<const N: usize> {
     pub when: Tiles<N>,
@@ -59,7 +59,8 @@ struct ComputedSteps<const N: usize> {
     steps: Vec<Step<N>>,
 }
 
-pub(super) type Case = (Moment, usize);
+/// A moment, and the index of its steps in [`Pursuer::computed`].
+pub(super) type IndexedMoment = (Moment, usize);
 
 pub(super) struct Pursuer<const N: usize> {
     spawned: Threat,
@@ -67,9 +68,9 @@ pub(super) struct Pursuer<const N: usize> {
     keys: Vec<Key>,
     keys_max: usize,
     tiles: Vec<u16>,
-    numbers: HashMap<Key, u32>,
+    ids: HashMap<Key, u32>,
     computed: Vec<Vec<ComputedSteps<N>>>,
-    /// For a hawk, the exact numbers that each merged key stands for, in ascending order.
+    /// For a hawk, the exact state IDs that each merged key stands for, in ascending order.
     merged: Vec<Rc<[u32]>>,
     merged_indices: HashMap<Rc<[u32]>, usize>,
     /// For a hawk, the merged key of each tile, which stands for all memories possible there.
@@ -79,7 +80,7 @@ pub(super) struct Pursuer<const N: usize> {
 }
 
 impl<const N: usize> Pursuer<N> {
-    /// Returns `None` if the threat does not see the player. Numbers have at most `bits` bits.
+    /// Returns `None` if the threat does not see the player. State IDs have at most `bits` bits.
     pub fn new(spawned: Threat, bits: u32) -> Option<Self> {
         Some(Self {
             is_stale: spawned.view()? == View::Stale,
@@ -87,7 +88,7 @@ impl<const N: usize> Pursuer<N> {
             keys: Vec::new(),
             keys_max: 1 << bits.min(KEY_BITS),
             tiles: Vec::new(),
-            numbers: HashMap::new(),
+            ids: HashMap::new(),
             computed: Vec::new(),
             merged: Vec::new(),
             merged_indices: HashMap::new(),
@@ -108,43 +109,43 @@ impl<const N: usize> Pursuer<N> {
         self.is_stale
     }
 
-    pub fn case(&self, board: &Board<N>, tick: usize) -> Case {
+    pub fn moment(&self, board: &Board<N>, tick: usize) -> IndexedMoment {
         board.moment(tick, self.style() == Style::Owl, self.is_stale)
     }
 
-    pub fn tile(&self, number: u32) -> u16 {
-        self.tiles[key_number(number) as usize]
+    pub fn tile(&self, id: u32) -> u16 {
+        self.tiles[key_id(id) as usize]
     }
 
-    /// Returns the exact numbers that a number without a draw count stands for.
-    fn exact_numbers<'a>(&'a self, number: &'a u32) -> &'a [u32] {
-        match self.keys[*number as usize].merged {
-            0 => std::slice::from_ref(number),
+    /// Returns the exact state IDs that a state ID without a draw count stands for.
+    fn exact_ids<'a>(&'a self, id: &'a u32) -> &'a [u32] {
+        match self.keys[*id as usize].merged {
+            0 => std::slice::from_ref(id),
             place => &self.merged[place - 1],
         }
     }
 
     /// Returns the steps that `compute_steps` has computed so far. Ignores the draw count in the
-    /// number.
-    pub fn steps(&self, number: u32, (_, case): Case) -> &[Step<N>] {
-        &self.computed[key_number(number) as usize][case].steps
+    /// state ID.
+    pub fn steps(&self, id: u32, (_, index): IndexedMoment) -> &[Step<N>] {
+        &self.computed[key_id(id) as usize][index].steps
     }
 
-    /// Ensures that the steps from a number are computed for a player on any of `player_tiles`.
+    /// Ensures that the steps from a state ID are computed for a player on any of `player_tiles`.
     #[inline]
     pub fn compute_steps(
         &mut self,
         board: &Board<N>,
-        number: u32,
-        case: Case,
+        id: u32,
+        moment: IndexedMoment,
         player_tiles: &Tiles<N>,
     ) -> Result<(), String> {
-        let key = key_number(number);
-        let computed = self.computed.get(key as usize).and_then(|computed| computed.get(case.1));
+        let key = key_id(id);
+        let computed = self.computed.get(key as usize).and_then(|computed| computed.get(moment.1));
         if computed.is_some_and(|computed| player_tiles.without(&computed.covered).is_empty()) {
             Ok(())
         } else {
-            self.add_steps(board, key, case, player_tiles)
+            self.add_steps(board, key, moment, player_tiles)
         }
     }
 
@@ -152,20 +153,20 @@ impl<const N: usize> Pursuer<N> {
     fn add_steps(
         &mut self,
         board: &Board<N>,
-        number: u32,
-        (moment, case): Case,
+        id: u32,
+        (moment, index): IndexedMoment,
         player_tiles: &Tiles<N>,
     ) -> Result<(), String> {
-        if self.computed.len() <= number as usize {
+        if self.computed.len() <= id as usize {
             self.computed.resize(self.keys.len(), Vec::new());
         }
-        let cases = &mut self.computed[number as usize];
-        if cases.len() <= case {
-            cases.resize(case + 1, ComputedSteps { covered: Tiles::EMPTY, steps: Vec::new() });
+        let computed_by_moment = &mut self.computed[id as usize];
+        if computed_by_moment.len() <= index {
+            computed_by_moment.resize(index + 1, ComputedSteps { covered: Tiles::EMPTY, steps: Vec::new() });
         }
-        let ComputedSteps { mut covered, mut steps } = cases[case].clone();
+        let ComputedSteps { mut covered, mut steps } = computed_by_moment[index].clone();
         // The possible observations of the threat, each with the player's tiles that cause it.
-        let threat = self.threat(number);
+        let threat = self.threat(id);
         let mut noticed: Vec<(Option<Position>, Tiles<N>)> = Vec::new();
         if moment.is_off_grid {
             covered = board.open;
@@ -179,46 +180,40 @@ impl<const N: usize> Pursuer<N> {
             }
         }
         for (noticed, tiles) in noticed {
-            for next in self.step(board, number, moment, noticed)? {
+            for next in self.step(board, id, moment, noticed)? {
                 match steps.iter_mut().find(|step| step.next == next) {
                     Some(step) => step.when = step.when.or(&tiles),
                     None => steps.push(Step { when: tiles, next, tile: self.tile(next) }),
                 }
             }
         }
-        self.computed[number as usize][case] = ComputedSteps { covered: covered.or(player_tiles), steps };
+        self.computed[id as usize][index] = ComputedSteps { covered: covered.or(player_tiles), steps };
         Ok(())
     }
 
-    /// Returns the number after a tick in which threats move. `player_tiles` must hold one tile.
-    pub fn follow(
-        &mut self,
-        board: &Board<N>,
-        number: u32,
-        tick: usize,
-        player_tiles: &Tiles<N>,
-    ) -> Result<u32, String> {
-        let case = self.case(board, tick);
-        self.compute_steps(board, number, case, player_tiles)?;
-        let step = self.steps(number, case).iter().find(|step| !step.when.and(player_tiles).is_empty());
+    /// Returns the state ID after a tick in which threats move. `player_tiles` must hold one tile.
+    pub fn follow(&mut self, board: &Board<N>, id: u32, tick: usize, player_tiles: &Tiles<N>) -> Result<u32, String> {
+        let moment = self.moment(board, tick);
+        self.compute_steps(board, id, moment, player_tiles)?;
+        let step = self.steps(id, moment).iter().find(|step| !step.when.and(player_tiles).is_empty());
         let next = step.map(|step| step.next).ok_or("a step is missing")?;
-        self.with_draw_count(board, number, next)
+        self.with_draw_count(board, id, next)
     }
 
-    /// Returns the exact number of the state of `threat` if `number` stands for this state and has
-    /// no draw count. Otherwise, returns `number`.
-    pub fn resolve(&self, number: u32, threat: &Threat) -> u32 {
-        if Self::is_counted(number) {
-            return number;
+    /// Returns the exact state ID of the state of `threat` if `id` stands for this state and has
+    /// no draw count. Otherwise, returns `id`.
+    pub fn resolve(&self, id: u32, threat: &Threat) -> u32 {
+        if Self::is_counted(id) {
+            return id;
         }
         let key = self.key(threat);
-        self.exact_numbers(&number).iter().copied().find(|&exact| self.keys[exact as usize] == key).unwrap_or(number)
+        self.exact_ids(&id).iter().copied().find(|&exact| self.keys[exact as usize] == key).unwrap_or(id)
     }
 
-    /// Returns `next` with the draw count of `number`, plus one if the step draws a post. If draws
+    /// Returns `next` with the draw count of `id`, plus one if the step draws a post. If draws
     /// are counted, the literal hawk picks this post.
-    pub fn with_draw_count(&self, board: &Board<N>, number: u32, next: u32) -> Result<u32, String> {
-        let (key, counted) = (key_number(number), number >> KEY_BITS);
+    pub fn with_draw_count(&self, board: &Board<N>, id: u32, next: u32) -> Result<u32, String> {
+        let (key, counted) = (key_id(id), id >> KEY_BITS);
         if counted == 0 || self.keys[key as usize].merged != 0 {
             return Ok(next);
         }
@@ -228,35 +223,34 @@ impl<const N: usize> Pursuer<N> {
         board.spend_acts(1)?;
         let mut hawk = Threat { seed: self.spawned.seed + counted as i32 - 1, ..self.threat(key) };
         hawk.act(&board.navigation, &board.layout, None);
-        let is_picked = |&&number: &&u32| self.keys[number as usize] == self.key(&hawk);
-        let picked = *self.exact_numbers(&next).iter().find(is_picked).ok_or("a hawk picks none of its posts")?;
+        let is_picked = |&&id: &&u32| self.keys[id as usize] == self.key(&hawk);
+        let picked = *self.exact_ids(&next).iter().find(is_picked).ok_or("a hawk picks none of its posts")?;
         // Counting ends when the count would not fit into its bits.
         let counted = if counted + 1 < 1 << DRAW_BITS { counted + 1 } else { 0 };
         Ok(picked | counted << KEY_BITS)
     }
 
-    pub fn begin_counting(number: u32) -> u32 {
-        number | 1 << KEY_BITS
+    pub fn begin_counting(id: u32) -> u32 {
+        id | 1 << KEY_BITS
     }
 
-    pub fn is_counted(number: u32) -> bool {
-        number >> KEY_BITS != 0
+    pub fn is_counted(id: u32) -> bool {
+        id >> KEY_BITS != 0
     }
 
     /// Returns true if a hawk picks a post in the step from `before` to `after`.
     fn draws_post(&self, before: u32, after: u32) -> bool {
-        let has_post = |number: &u32| self.keys[*number as usize].memory.post.is_some();
-        !self.exact_numbers(&before).iter().any(has_post) && self.exact_numbers(&after).iter().all(has_post)
+        let has_post = |id: &u32| self.keys[*id as usize].memory.post.is_some();
+        !self.exact_ids(&before).iter().any(has_post) && self.exact_ids(&after).iter().all(has_post)
     }
 
-    /// Returns true if two numbers may stand for the same state.
+    /// Returns true if two state IDs may stand for the same state.
     pub fn overlap(&self, one: u32, other: u32) -> bool {
         if !self.is_hawk() {
             return one == other;
         }
-        let (key, other_key) = (key_number(one), key_number(other));
-        have_same_draws(one, other)
-            && (key == other_key || intersect(self.exact_numbers(&key), self.exact_numbers(&other_key)))
+        let (key, other_key) = (key_id(one), key_id(other));
+        have_same_draws(one, other) && (key == other_key || intersect(self.exact_ids(&key), self.exact_ids(&other_key)))
     }
 
     fn key(&self, threat: &Threat) -> Key {
@@ -271,8 +265,8 @@ impl<const N: usize> Pursuer<N> {
         Key { position: threat.position, direction, memory, merged: 0 }
     }
 
-    fn threat(&self, number: u32) -> Threat {
-        let Key { position, direction, memory, .. } = self.keys[number as usize];
+    fn threat(&self, id: u32) -> Threat {
+        let Key { position, direction, memory, .. } = self.keys[id as usize];
         Threat { position, direction, memory, ..self.spawned.clone() }
     }
 
@@ -300,33 +294,33 @@ impl<const N: usize> Pursuer<N> {
     }
 
     fn add(&mut self, key: Key, board: &Board<N>) -> Result<u32, String> {
-        if let Some(&number) = self.numbers.get(&key) {
-            return Ok(number);
+        if let Some(&id) = self.ids.get(&key) {
+            return Ok(id);
         }
         if self.keys.len() == self.keys_max {
             return Err(format!("the {} has more than {} keys", self.style(), self.keys_max));
         }
-        let number = self.keys.len() as u32;
+        let id = self.keys.len() as u32;
         self.keys.push(key);
         self.tiles.push(board.tile(key.position));
-        self.numbers.insert(key, number);
-        Ok(number)
+        self.ids.insert(key, id);
+        Ok(id)
     }
 
-    fn add_merged(&mut self, mut numbers: Vec<u32>, board: &Board<N>) -> Result<u32, String> {
-        numbers.sort_unstable();
-        numbers.dedup();
-        if numbers.len() == 1 {
-            return Ok(numbers[0]);
+    fn add_merged(&mut self, mut ids: Vec<u32>, board: &Board<N>) -> Result<u32, String> {
+        ids.sort_unstable();
+        ids.dedup();
+        if ids.len() == 1 {
+            return Ok(ids[0]);
         }
-        board.spend(numbers.len())?;
-        let Key { position, direction, .. } = self.keys[numbers[0] as usize];
-        let place = match self.merged_indices.get(numbers.as_slice()) {
+        board.spend(ids.len())?;
+        let Key { position, direction, .. } = self.keys[ids[0] as usize];
+        let place = match self.merged_indices.get(ids.as_slice()) {
             Some(&place) => place,
             None => {
-                let numbers: Rc<[u32]> = numbers.into();
-                self.merged.push(numbers.clone());
-                self.merged_indices.insert(numbers, self.merged.len());
+                let ids: Rc<[u32]> = ids.into();
+                self.merged.push(ids.clone());
+                self.merged_indices.insert(ids, self.merged.len());
                 self.merged.len()
             }
         };
@@ -346,9 +340,9 @@ impl<const N: usize> Pursuer<N> {
         self.add(self.key(&shark), board)
     }
 
-    /// Returns every possible number at the start of a tick. Fails for an owl that moves before it
-    /// looks again, because its memory then matters.
-    pub fn possible_numbers(&mut self, board: &Board<N>, tick: usize) -> Result<Vec<u32>, String> {
+    /// Returns every possible state ID at the start of a tick. Fails for an owl that moves before
+    /// it looks again, because its memory then matters.
+    pub fn possible_ids(&mut self, board: &Board<N>, tick: usize) -> Result<Vec<u32>, String> {
         match self.style() {
             Style::Owl if board.owl_moves[tick] != 0 => {
                 Err(format!("an owl cannot join in tick {tick}, when its memory matters"))
@@ -390,15 +384,15 @@ impl<const N: usize> Pursuer<N> {
             hawks.push(self.add_merged(keys, board)?);
         }
         let is_covered = |pursuer: &Self, next: u32| {
-            let all = pursuer.exact_numbers(&hawks[usize::from(pursuer.tile(next))]);
-            pursuer.exact_numbers(&next).iter().all(|number| all.binary_search(number).is_ok())
+            let all = pursuer.exact_ids(&hawks[usize::from(pursuer.tile(next))]);
+            pursuer.exact_ids(&next).iter().all(|id| all.binary_search(id).is_ok())
         };
         let first = self.first(board)?;
         let mut covered = is_covered(self, first);
-        for &number in &hawks {
-            for case in [self.case(board, 1), self.case(board, 2)] {
-                self.compute_steps(board, number, case, &board.open)?;
-                covered &= self.steps(number, case).iter().all(|step| is_covered(self, step.next));
+        for &id in &hawks {
+            for moment in [self.moment(board, 1), self.moment(board, 2)] {
+                self.compute_steps(board, id, moment, &board.open)?;
+                covered &= self.steps(id, moment).iter().all(|step| is_covered(self, step.next));
             }
         }
         if covered {
@@ -411,35 +405,35 @@ impl<const N: usize> Pursuer<N> {
     fn step(
         &mut self,
         board: &Board<N>,
-        number: u32,
+        id: u32,
         moment: Moment,
         noticed: Option<Position>,
     ) -> Result<Vec<u32>, String> {
         let mut found: Vec<u32> = Vec::new();
-        for exact in self.exact_numbers(&number).to_vec() {
+        for exact in self.exact_ids(&id).to_vec() {
             self.step_exact(board, exact, moment, noticed, &mut found)?;
         }
         if found.len() == 1 {
             return Ok(found);
         }
         let mut by_tile: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
-        for number in found {
-            by_tile.entry(self.tile(number)).or_default().push(number);
+        for id in found {
+            by_tile.entry(self.tile(id)).or_default().push(id);
         }
-        by_tile.into_values().map(|numbers| self.add_merged(numbers, board)).collect()
+        by_tile.into_values().map(|ids| self.add_merged(ids, board)).collect()
     }
 
-    /// Adds the next number of an exact key to `found`, or one number per post if a hawk draws.
+    /// Adds the next state ID of an exact key to `found`, or one state ID per post if a hawk draws.
     fn step_exact(
         &mut self,
         board: &Board<N>,
-        number: u32,
+        id: u32,
         moment: Moment,
         noticed: Option<Position>,
         found: &mut Vec<u32>,
     ) -> Result<(), String> {
         board.spend_acts(2)?;
-        let mut threat = self.threat(number);
+        let mut threat = self.threat(id);
         let mut twin = self.twin(&threat, noticed);
         let before = threat.memory;
         threat.act(&board.navigation, &board.layout, noticed);
@@ -468,8 +462,8 @@ impl<const N: usize> Pursuer<N> {
         Ok(())
     }
 
-    /// Returns the number of an owl with `moves_left` moves before it looks again. In its key, the
-    /// tile where these moves end replaces the remembered position; without such moves, `None`
+    /// Returns the state ID of an owl with `moves_left` moves before it looks again. In its key,
+    /// the tile where these moves end replaces the remembered position; without such moves, `None`
     /// does. Fails if the replacement changes the path.
     fn add_owl(&mut self, board: &Board<N>, owl: Threat, moves_left: u16) -> Result<u32, String> {
         let mut same = owl.clone();
@@ -500,7 +494,7 @@ impl<const N: usize> Pursuer<N> {
         self.add(key, board)
     }
 
-    /// Returns every possible number of a shark or deer after `moves` moves.
+    /// Returns every possible state ID of a shark or deer after `moves` moves.
     fn possible_keys(&mut self, board: &Board<N>, moves: usize) -> Result<Vec<u32>, String> {
         if self.keys_after_moves.is_empty() {
             let first = self.first(board)?;
@@ -508,22 +502,22 @@ impl<const N: usize> Pursuer<N> {
         }
         let ticks = (1..).filter(|&tick| board.moves[tick]).skip(self.keys_after_moves.len() - 1);
         for tick in ticks.take((moves + 1).saturating_sub(self.keys_after_moves.len())) {
-            let case = self.case(board, tick);
+            let moment = self.moment(board, tick);
             let mut found: Vec<u32> = Vec::new();
             let mut is_found = Vec::new();
-            for number in self.keys_after_moves[self.keys_after_moves.len() - 1].clone() {
+            for id in self.keys_after_moves[self.keys_after_moves.len() - 1].clone() {
                 board.spend(1)?;
                 // A living player is not on the threat's tile at the start of a tick. If jumps are
                 // forbidden, the player is not on this tile after its own move either.
                 let mut elsewhere = board.open;
                 if self.is_stale || board.no_jump {
-                    elsewhere.remove(self.tile(number));
+                    elsewhere.remove(self.tile(id));
                 }
-                self.compute_steps(board, number, case, &elsewhere)?;
-                for step in self.steps(number, case) {
+                self.compute_steps(board, id, moment, &elsewhere)?;
+                for step in self.steps(id, moment) {
                     let next = step.next as usize;
                     is_found.resize(is_found.len().max(next + 1), false);
-                    let can_follow = case.0.is_off_grid || !step.when.and(&elsewhere).is_empty();
+                    let can_follow = moment.0.is_off_grid || !step.when.and(&elsewhere).is_empty();
                     if can_follow && !std::mem::replace(&mut is_found[next], true) {
                         found.push(step.next);
                     }
@@ -542,8 +536,8 @@ fn have_same_draws(one: u32, other: u32) -> bool {
 
 fn intersect(one: &[u32], other: &[u32]) -> bool {
     let mut rest = other.iter().peekable();
-    one.iter().any(|number| {
-        while rest.next_if(|&other| other < number).is_some() {}
-        rest.peek() == Some(&number)
+    one.iter().any(|id| {
+        while rest.next_if(|&other| other < id).is_some() {}
+        rest.peek() == Some(&id)
     })
 }

@@ -5,7 +5,7 @@ use getaway::game::Style;
 use super::BYTES_MAX;
 use super::board::Board;
 use super::layer::{Combination, Pursuers, Slot};
-use super::pursuer::Case;
+use super::pursuer::IndexedMoment;
 use super::tiles::Tiles;
 
 pub(super) struct Target<const N: usize> {
@@ -73,11 +73,11 @@ impl<const N: usize> Target<N> {
         // By shark tile: the shark's next tiles, each with the player's tiles that send the shark
         // there.
         let mut steps_in = |tick: usize| -> Result<Vec<Vec<(Tiles<N>, u16)>>, String> {
-            let case = shark.case(board, tick);
+            let moment = shark.moment(board, tick);
             let steps = (0..board.positions.len() as u16).map(|tile| {
-                let number = shark.shark_on(board, tile)?;
-                shark.compute_steps(board, number, case, &board.open)?;
-                Ok(shark.steps(number, case).iter().map(|step| (step.when, step.tile)).collect())
+                let id = shark.shark_on(board, tile)?;
+                shark.compute_steps(board, id, moment, &board.open)?;
+                Ok(shark.steps(id, moment).iter().map(|step| (step.when, step.tile)).collect())
             });
             steps.collect()
         };
@@ -135,7 +135,7 @@ impl<const N: usize> Target<N> {
                 index: threat,
                 slot: slots[threat],
                 is_stale: pursuer.is_stale(),
-                case: pursuer.case(board, tick),
+                moment: pursuer.moment(board, tick),
                 projection: self.projections[threat].get(tick + 1).map(Vec::as_slice),
             }
         };
@@ -158,7 +158,7 @@ struct ThreatContext<'a, const N: usize> {
     slot: Slot,
     /// True if the threat has a stale view of the player.
     is_stale: bool,
-    case: Case,
+    moment: IndexedMoment,
     /// For a shark with a projection: the player's possible tiles after the tick, by shark tile.
     projection: Option<&'a [Tiles<N>]>,
 }
@@ -174,11 +174,11 @@ impl<const N: usize> ThreatContext<'_, N> {
     }
 }
 
-/// A step of the threats to the states `numbers`, for a player that moves from a tile of `from` to
+/// A step of the threats to the states `ids`, for a player that moves from a tile of `from` to
 /// a tile of `to`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transition<const N: usize, const W: usize> {
-    pub numbers: Combination<W>,
+    pub ids: Combination<W>,
     pub from: Tiles<N>,
     pub to: Tiles<N>,
 }
@@ -190,13 +190,13 @@ pub(super) struct Transitions<const N: usize, const W: usize> {
 }
 
 impl<const N: usize, const W: usize> Transitions<N, W> {
-    /// Stores in `found` the transitions from the threats' `numbers` and the player's `tiles` that
+    /// Stores in `found` the transitions from the threats' `ids` and the player's `tiles` that
     /// may still reach the target.
     pub fn find(
         &mut self,
         context: &TickContext<'_, N>,
         pursuers: &mut Pursuers<N>,
-        numbers: &Combination<W>,
+        ids: &Combination<W>,
         tiles: &Tiles<N>,
     ) -> Result<(), String> {
         let (board, threats) = (context.board, &context.threats);
@@ -204,7 +204,7 @@ impl<const N: usize, const W: usize> Transitions<N, W> {
         let mut free = context.enterable;
         for threat in threats {
             let pursuer = pursuers[threat.index].as_ref().expect("it sees the player");
-            let tile = pursuer.tile(numbers.number(threat.slot));
+            let tile = pursuer.tile(ids.id(threat.slot));
             if board.no_jump {
                 free.remove(tile);
             }
@@ -215,15 +215,15 @@ impl<const N: usize, const W: usize> Transitions<N, W> {
         if !context.moves {
             let to = board.reachable(tiles).and(&free);
             if !to.is_empty() {
-                self.found.push(Transition { numbers: *numbers, from: *tiles, to });
+                self.found.push(Transition { ids: *ids, from: *tiles, to });
             }
             return board.spend(2 + self.found.len());
         }
         // First, split `from` by the steps of the threats with a stale view. Meanwhile, `to` may
         // contain tiles that the player cannot reach from `from`.
-        self.found.push(Transition { numbers: Combination::EMPTY, from: *tiles, to: free });
+        self.found.push(Transition { ids: Combination::EMPTY, from: *tiles, to: free });
         for threat in threats.iter().filter(|threat| threat.is_stale) {
-            self.split(threat, board, pursuers, numbers, tiles, |transition| &mut transition.from)?;
+            self.split(threat, board, pursuers, ids, tiles, |transition| &mut transition.from)?;
         }
         self.found.retain_mut(|transition| {
             transition.to = transition.to.and(&board.reachable(&transition.from));
@@ -231,7 +231,7 @@ impl<const N: usize, const W: usize> Transitions<N, W> {
         });
         for threat in threats.iter().filter(|threat| !threat.is_stale) {
             let seen = self.found.iter().fold(Tiles::EMPTY, |all, transition| all.or(&transition.to));
-            self.split(threat, board, pursuers, numbers, &seen, |transition| &mut transition.to)?;
+            self.split(threat, board, pursuers, ids, &seen, |transition| &mut transition.to)?;
         }
         Ok(())
     }
@@ -244,14 +244,14 @@ impl<const N: usize, const W: usize> Transitions<N, W> {
         threat: &ThreatContext<'_, N>,
         board: &Board<N>,
         pursuers: &mut Pursuers<N>,
-        numbers: &Combination<W>,
+        ids: &Combination<W>,
         seen: &Tiles<N>,
         side: impl Fn(&mut Transition<N, W>) -> &mut Tiles<N>,
     ) -> Result<(), String> {
-        let number = numbers.number(threat.slot);
+        let id = ids.id(threat.slot);
         let pursuer = pursuers[threat.index].as_mut().expect("it sees the player");
-        pursuer.compute_steps(board, number, threat.case, seen)?;
-        let steps = pursuer.steps(number, threat.case);
+        pursuer.compute_steps(board, id, threat.moment, seen)?;
+        let steps = pursuer.steps(id, threat.moment);
         board.spend(1 + self.found.len() * steps.len())?;
         self.spare.clear();
         for transition in &self.found {
@@ -264,7 +264,7 @@ impl<const N: usize, const W: usize> Transitions<N, W> {
                 }
                 split.to = threat.restrict(&split.to, step.tile);
                 if !split.to.is_empty() {
-                    split.numbers = split.numbers.with(threat.slot, pursuer.with_draw_count(board, number, step.next)?);
+                    split.ids = split.ids.with(threat.slot, pursuer.with_draw_count(board, id, step.next)?);
                     self.spare.push(split);
                 }
             }
