@@ -88,7 +88,7 @@ case $(basename "$wheel") in
   getaway-*-cp310-abi3-manylinux2014_"$architecture".manylinux_2_17_"$architecture".whl) ;;
   *) echo "error: $(basename "$wheel"): expected an abi3 wheel for manylinux2014 on $architecture" >&2; exit 1 ;;
 esac
-# auditwheel may report an older version of glibc than the wheel's tag, so older ones are accepted.
+# auditwheel may report an older glibc than the wheel's tag, so older versions are accepted.
 .venv/bin/auditwheel show "$wheel" | tee "$scratch/auditwheel"
 tr -s '[:space:]' ' ' <"$scratch/auditwheel" | grep -qE "consistent with the following platform tag: \"manylinux_2_(5|12|17)_$architecture\"" || {
   echo 'error: the wheel needs a newer glibc than 2.17' >&2

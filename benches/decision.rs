@@ -55,7 +55,7 @@ fn decision(criterion: &mut Criterion) {
             bencher.iter_custom(|decisions| {
                 seed += 1;
                 let times = decision_times(&world, seed);
-                // Use the mean over a whole game, to give its slow first tick the true weight.
+                // The mean over a whole game gives its slow first tick the right weight.
                 times.iter().sum::<Duration>() * decisions as u32 / times.len() as u32
             });
         });

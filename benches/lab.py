@@ -52,8 +52,8 @@ def stepper(step: Callable[[Any], Any], actions: npt.NDArray[Any]) -> Callable[[
 
 
 def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """For each map, returns a batch per observation, and one without observations. The compact
-    batch and the one without observations also run on two threads."""
+    """For each map, returns one batch per kind of observation, and one without observations. The
+    compact batch and the one without observations also run on two threads."""
     actions = rng.integers(5, size=(DRAWS, GAMES))
     found: list[Contender] = []
     for path in maps:

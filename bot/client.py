@@ -76,7 +76,8 @@ class Summary:
     @property
     def score(self) -> int:
         """The score of a game that ends in the tick after `last_tick`; 0 before the first state.
-        The server does not send the final state. A catch by a no-jump move scores 5 less."""
+        The server does not send the final state. In the no-jump variant, stepping onto a threat's
+        tile scores 5 less."""
         return POINTS_PER_TICK * (self.last_tick + 1) if self.last_tick else 0
 
     def quantile_ms(self, q: float) -> float:
@@ -161,7 +162,7 @@ def register_frame(token: str | None, team_name: str) -> str:
 def open_connection(url: str, timeout_s: float = CONNECT_TIMEOUT_S) -> ClientConnection:
     """Connects. After an OSError, such as a refused connection, retries with growing pauses.
 
-    Starts no attempt later than `timeout_s` after the call, and then raises the last OSError.
+    Raises the last OSError if the next attempt would start more than `timeout_s` after the call.
     Raises ValueError or an exception of `websockets` if the URL is invalid or the server speaks
     another protocol.
     """
@@ -233,8 +234,8 @@ class Game:
                 self._recorder.write(frame if isinstance(frame, str) else frame.decode(errors="replace"), actions, self._notes(decision, failure))
 
     def _notes(self, decision: Decision | None, failure: str | None) -> dict[str, Any]:
-        """Returns the notes for the next line of the recording: the header while it is due, and the
-        decision or the error."""
+        """Returns the notes for the next line of the recording: the header if it is still due, and
+        the decision or the error."""
         notes: dict[str, Any] = {}
         if self._header:
             notes["game"] = self._header

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests of the library and of the reference model under AddressSanitizer, or `cargo test`
 # with the given arguments, such as `--test integration mixed_worlds`. `--python ARGUMENT...`
-# instead builds the Python extension with the sanitizer, and runs tests/python/fuzz_extension.py
-# with these arguments, such as `calls --count 1000000`, and gcc's sanitizer runtime preloaded.
+# instead builds the Python extension with the sanitizer, preloads gcc's sanitizer runtime, and runs
+# tests/python/fuzz_extension.py with these arguments, such as `calls --count 1000000`.
 #
 # Uses the nightly toolchain if it is installed, and otherwise the default one with RUSTC_BOOTSTRAP.
 set -euo pipefail
@@ -16,7 +16,7 @@ else
 fi
 target=$(rustc -vV | sed -n 's/^host: //p')
 
-# Use release builds: debug assertions would catch wrong unchecked lookups before the sanitizer.
+# Use release builds: debug assertions would catch invalid unchecked lookups before the sanitizer.
 # Suppressions and reports need line tables to name inlined functions.
 export CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"

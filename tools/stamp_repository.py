@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes a repository's address into the packages' metadata, and makes the README's links absolute.
 
-PyPI does not resolve relative links. A checkout does not know where it is hosted, so
-the release workflow runs this script before it builds packages.
+PyPI does not resolve relative links, and the files of a checkout do not contain the repository's
+address. So the release workflow runs this script before it builds packages.
 """
 
 from __future__ import annotations

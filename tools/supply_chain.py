@@ -94,7 +94,7 @@ def check_lock(manifest: Path) -> list[str]:
 
 
 def purposes() -> dict[str, str]:
-    """Returns the purposes of dependencies: the comments on their lines of the root Cargo.toml."""
+    """Returns the purposes of dependencies: the comments on their lines in the root Cargo.toml."""
     lines = re.findall(r"^([a-z0-9_-]+) = .*?[\"}] *# *(\S.*)$", (ROOT / "Cargo.toml").read_text(), re.M)
     return dict(reversed(lines))
 

@@ -5,9 +5,9 @@
 For each set of maps and each variant, prints a table with one row per planner: the mean final tick,
 its standard error over the maps, the number of survived games, and the mean regret. The regret of a
 game is the number of ticks by which the best possible game on the map is longer. The mean regret
-covers only the maps for which a search finds a game and proves that no game is longer; the number
-of these maps follows in parentheses. The default maps are those of `getaway.maps()`. The generated
-maps are from the `test` split, which `evolve.py`, `imitate.py` and `ppo.py` do not use.
+covers only the maps on which a search finds a game that it proves to be the best; their number
+follows in parentheses. The default maps are those of `getaway.maps()`. The generated maps are from
+the `test` split, which `evolve.py`, `imitate.py` and `ppo.py` do not use.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def rows(planners: list[str], maps: list[getaway.Map], *, no_jump: bool, threads
         best = np.array(list(pool.map(lambda map: best_tick(map, no_jump=no_jump), maps)))
     games = arena.evaluate(planners, maps, samples=1, no_jump=no_jump, threads=threads).games
     cells = []
-    # The games name a planner NAME=PLANNER only by its name.
+    # If a planner is given as NAME=PLANNER, the games contain only NAME.
     for name in dict.fromkeys(game["planner"] for game in games):
         ticks = np.array([game["final_tick"] for game in games if game["planner"] == name])
         error = ticks.std(ddof=1) / np.sqrt(len(ticks)) if len(ticks) > 1 else float("nan")

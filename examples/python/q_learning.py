@@ -40,7 +40,7 @@ def states(observations: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
     near = np.clip(observations[:, 4:9], -1, NEAR_STEPS).astype(np.int64) + 1
     number = near @ (NEAR_STEPS + 2) ** np.arange(5)
     wait = np.minimum(observations[:, 1], 2).astype(np.int64)
-    # Threats move more often when the clock (tick - 1) exceeds one of these values.
+    # Threats move more often each time the clock (tick - 1) passes one of these values.
     phase = np.searchsorted([300, 500, 700, 900], observations[:, 0].astype(np.int64) - 1)
     return np.asarray((number * 3 + wait) * 5 + phase, dtype=np.int64)
 

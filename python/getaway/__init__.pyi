@@ -266,8 +266,8 @@ class State:
 
     @property
     def legal_moves(self) -> list[Move]:
-        """The moves to tiles that the player may enter, and then staying. Empty if the game is
-        over.
+        """The moves to tiles that the player may enter, followed by staying. Empty if the game
+        is over.
         """
 
     def _repr_svg_(self) -> str:
@@ -391,8 +391,8 @@ class Game:
 
     @property
     def legal_moves(self) -> list[Move]:
-        """The moves to tiles that the player may enter, and then staying. Empty if the game is
-        over.
+        """The moves to tiles that the player may enter, followed by staying. Empty if the game
+        is over.
         """
 
     def _repr_svg_(self) -> str:
@@ -447,7 +447,7 @@ class Batch:
     def step(
         self, actions: npt.NDArray[np.integer[Any]], /
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-        """Play one tick of every game, or reset the game if it is over. Return the observations,
+        """Play one tick of every game that is not over, and reset the others. Return the observations,
         rewards and terminations.
 
         A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player
@@ -498,9 +498,9 @@ class Batch:
         """An int8 array of shape (games, 5): 0 for each blocked action, else 1. Staying is always 1."""
 
     def get_state(self) -> npt.NDArray[np.int16]:
-        """Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats), for
-        the largest number of threats on a map of the batch. Each row is a "state" observation of
-        `getaway.gymnasium`; `set_state` accepts the array.
+        """Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats), where
+        `threats` is the largest number of threats on any map of the batch. Each row is a "state"
+        observation of `getaway.gymnasium`; `set_state` accepts the array.
         """
 
     def set_state(self, states: npt.NDArray[np.int16], mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
@@ -516,8 +516,8 @@ class Batch:
     def safe_moves(self, *, threads: int | None = None, budget_ticks: int = 100000, seed: int = 0) -> SafeMoves:
         """Judge every action of every game, like `getaway.safe_moves`.
 
-        The call releases the interpreter lock, and Ctrl-C interrupts it. The result does not depend
-        on the number of threads.
+        The call releases the interpreter lock and can be interrupted with Ctrl-C. The result does
+        not depend on the number of threads.
 
         Args:
             threads: number of threads that solve games; by default the batch's number of threads.
@@ -635,15 +635,15 @@ def solve(
     seed: int = 0,
     memory_max_bytes: int = 268435456,
 ) -> Solution:
-    """Solve a game, from the start of a map or from a state.
+    """Solve a game from the start of a map, or from the current state of a game.
 
     The search ends when it finds a line that survives, when it proves that no line is longer than
     the longest one found, or at a limit. Unless the time limit is reached, the same arguments give
-    the same moves on every machine. The call releases the interpreter lock, and Ctrl-C interrupts
-    it.
+    the same moves on every machine. The call releases the interpreter lock and can be interrupted
+    with Ctrl-C.
 
     Args:
-        map: a map, a game or a state, as for `Game`.
+        map: a map, its name or path, to solve from the start, or a game or state to continue.
         no_jump: whether to play the no-jump variant.
         rules: a dict of the rules that differ from the server's.
         time_limit_ms: time limit in milliseconds.
@@ -679,7 +679,7 @@ def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str:
 
     The survival search and a fixed set of planners run on each map, in the standard and in the
     no-jump variant, with a fixed seed and fixed budgets. The signature changes if a code change
-    alters one of these decisions; it does not depend on the machine or the number of threads.
+    alters one of these results; it does not depend on the machine or the number of threads.
     Computing it takes about a second for a dozen maps.
 
     Raises:

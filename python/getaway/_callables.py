@@ -22,7 +22,7 @@ def name_of(planner: Planner) -> str:
 
 
 def names_of(planners: Iterable[str | Planner]) -> tuple[list[str], dict[str, Planner]]:
-    """Returns the planners' names, and the callables by name. Each callable has its own name."""
+    """Returns the planners' names, and the callables by name. No two callables share a name."""
     names: list[str] = []
     callables: dict[str, Planner] = {}
     known: dict[int, str] = {}

@@ -11,7 +11,7 @@
 A planner is a name or an expression, as for `getaway.Bot`, or a callable that takes a
 `getaway.State` and returns a move. Each planner plays each map `samples` times. In each sample, all
 planners play a map with the same seed, so their games are paired. If the budget has no time limit
-and the moves of each planner depend only on the seed and on its own game, the games do not depend
+and each planner's moves depend only on the seed and the game that it plays, the games do not depend
 on the number of threads. Python planners run one at a time, because of Python's global interpreter
 lock.
 """
@@ -29,7 +29,7 @@ import getaway
 __all__ = ["Results", "battle", "evaluate"]
 
 Planner = str | Callable[[getaway.State], "getaway.Move | int | str"] | type
-"""A name, an expression, a callable, or a class that each game instantiates."""
+"""A name, an expression, a callable, or a class that is instantiated for each game."""
 MapLike = str | PathLike[str] | getaway.Map
 """A map: its name, its path, or the map itself."""
 

@@ -20,7 +20,7 @@ extra `cluster` installs: `auto` is the Ray cluster to which this machine belong
 the cluster at this address, and `local` starts a cluster on this machine for this call. If all
 planners are deterministic for a given seed and there is no `budget_ms`, the cluster does not affect
 the results, except for measured times and memory, and the choice of games in a ladder. If a worker
-dies, the games in its unfinished batch are played again. The call fails at its start if a node with
+dies, the games in its unfinished batch are played again. The call fails immediately if a node with
 CPUs has another build of getaway.
 """
 
@@ -48,7 +48,7 @@ BATCH_S = 0.5
 BATCH_GAMES_MAX = 256
 # Maximum number of running and queued batches per processor. The queue keeps processors busy.
 BATCHES_PER_CPU = 3
-# Maximum wait for a finished batch if the last request for games got none.
+# Maximum wait for a finished batch before the next request for games, if the last one got none.
 ASK_INTERVAL_S = 1.0
 # Time limit of the connection attempt in `check_address`.
 CONNECT_S = 5.0
@@ -117,7 +117,7 @@ def _list(names: _Names) -> list[str]:
 
 def _words(option: str, value: Any) -> list[str]:
     """Returns the command-line arguments that set an option. A list or tuple repeats the option for
-    each item, True gives it no value, and False or None omits it."""
+    each item, True adds the option without a value, and False or None omits it."""
     if value is True:
         return [option]
     if value is False or value is None:
@@ -241,7 +241,7 @@ class _Driver:
         self.channel.flush()
 
     def batch_games(self) -> int:
-        """Returns the maximum number of games per batch: 1 until a first batch has finished."""
+        """Returns the maximum number of games per batch: 1 until the first batch has finished."""
         if self.game_s is None:
             return 1
         return max(1, min(self.batch_games_max, round(BATCH_S / max(self.game_s, 1e-6))))

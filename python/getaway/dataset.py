@@ -16,10 +16,10 @@ getaway.dataset states` then adds a Parquet file with the same records; this nee
 - `state`: the state, in the form of a row of `Batch.get_state`.
 - `observation`: the observation, in a shape that fits every map of the dataset.
 - `outcomes`: for each `getaway.Move`: `SURVIVES`, `UNDECIDED`, `DOOMED` or `BLOCKED`.
-- `final_ticks`: for each move, the tick in which the longest line found that begins with the move
-  ends; 0 if the move is blocked.
-- `bounds`: for each move, a proven upper bound on the tick in which any line that begins with the
-  move ends; 0 if the move is blocked.
+- `final_ticks`: for each move, the final tick of the longest line found that begins with the move;
+  0 if the move is blocked.
+- `bounds`: for each move, a proven upper bound on the final tick of every line that begins with the
+  move; 0 if the move is blocked.
 """
 
 from __future__ import annotations

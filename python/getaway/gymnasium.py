@@ -15,8 +15,8 @@ are in tiles, and all times are in ticks.
   the steps along the streets from the nearest threat to the player's tile after the action (-1 if
   the action is blocked, 4096 if no threat can reach the tile). Then for each threat, in map order:
   x, y, direction (0 to 3, as for actions), style (0 bull, 1 goldfish, 2 shark, 3 owl, 4 deer, 5
-  hawk), and its steps to the player (4096 without a path). The elements of threats that the map
-  lacks are -1.
+  hawk), and its steps to the player (4096 without a path). If a map has fewer threats, the
+  remaining elements are -1.
 - `"features"`: `Box(-1, 4096, (68,), int16)`. The tick; the ticks until the threats move (as
   above); the ticks from one of their moves to the next. Then 13 numbers for each action in order.
   All 13 are -1 if the action is blocked or the game is over. Otherwise, they describe the exact
@@ -32,7 +32,7 @@ are in tiles, and all times are in ticks.
     6. the sum of the leads on all tiles, where each lead counts at most 4;
     7. the number of further ticks, at most 4, that the player can survive, found by exact search;
        ticks after the end of the game count as survived;
-    8. and the five numbers after it: for each style in the order above, the steps from the nearest
+    8. and the next five numbers, one per style in the order above: the steps from the nearest
        threat of this style to the player; 4096 if no such threat is within 254 steps.
 - `"planes"`: `Box(0, 255, (15, height, width), uint8)`. One plane each with the tiles that the
   player may enter, the tiles that threats may enter, and the player; six planes, one per style in
@@ -40,14 +40,14 @@ are in tiles, and all times are in ticks.
   constant plane with the ticks until the threats move; and a constant plane with the tick, scaled
   to 0 to 255.
 - `"window"`: `Box(0, 255, (14, window, window), uint8)`. The same planes without the player's
-  plane, for a square of tiles with the player at its centre. The side `window` of the square is
+  plane, for a square of tiles with the player at its centre. The side length `window` is
   odd.
 - `"state"`: `Box(-32768, 32767, (4 + 9 * threats,), int16)`. The complete state: the tick, the
-  ticks since the threats last moved or since the start, and the player's x and y. Then for each
-  threat, in map order: x, y, direction, style, the number of random numbers drawn, the kind of the
-  remembered position (0 none, 1 a position of the player, 2 a hawk's post), the x and y of this
-  position (-1 for none), and `idle_rounds` as in `getaway.Threat`. The elements of threats that the
-  map lacks are -1.
+  ticks since the threats last moved (before their first move, since the start), and the player's x
+  and y. Then for each threat, in map order: x, y, direction, style, the number of random numbers
+  drawn, the kind of the remembered position (0 none, 1 a position of the player, 2 a hawk's post),
+  the x and y of this position (-1 for none), and `idle_rounds` as in `getaway.Threat`. If a map has
+  fewer threats, the remaining elements are -1.
 
 **Rewards**: 1 for each step, except that the reward is 0 if the player steps onto a threat in the
 no-jump variant, or if the step ignores its action and resets the game (next-step autoreset). The
@@ -80,7 +80,7 @@ see `ChaseVectorEnv`. Nothing else is random. Options of `reset`:
   an array that `get_state` returned.
 - `moves`: moves to play before the episode begins, such as "RRDD". Vector environments accept one
   string for all games, or a list with one per game.
-- `reset_mask`: an array of bool, true for each game of a vector environment to reset. These games
+- `reset_mask`: for vector environments, an array of bool, true for each game to reset. These games
   keep their maps. With `map`, `no_jump` or `rules`, all games are reset despite the mask.
 
 **Copies**: environments can be copied, deep-copied and pickled in the middle of an episode. A copy
@@ -166,8 +166,8 @@ def _check_options(options: Iterable[str], expected: Sequence[str]) -> None:
 class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
     """One game. The docstring of `getaway.gymnasium` describes spaces, rewards, infos and resets.
 
-    map: a name, a path, a `getaway.Map` or a `getaway.levels.Level`; a list of these, of which
-        each reset draws one; or None to generate a map in each reset.
+    map: a name, a path, a `getaway.Map` or a `getaway.levels.Level`; a list of these, from
+        which each reset draws one; or None to generate a map in each reset.
     no_jump, rules: as for `getaway.Game`.
     observation: "compact", "features", "planes", "state" or "window".
     window: the side length of "window" observations in tiles, an odd number up to 63.

@@ -35,7 +35,7 @@ __all__ = ["Difficulty", "Level", "Split", "candidates", "difficulty", "generate
 Split: TypeAlias = Literal["train", "validation", "test"]
 
 _SOLVE_TICKS = 20_000_000
-"""Budget per candidate in simulated ticks: a few seconds."""
+"""Budget per candidate in simulated ticks, which take a few seconds."""
 _SAMPLE_TICKS = 50
 """Number of ticks from one sample of the best line to the next."""
 _CANDIDATES_MAX = 1000
@@ -199,8 +199,8 @@ def generate(
         map_options: options of `getaway.generate_map`, such as `kind`, `width` and `threats`.
 
     Raises:
-        ValueError: for an unknown split, or an invalid value of a map option; or if 1,000 distinct
-            maps of the split in a row are not solved or do not have the requested difficulty.
+        ValueError: for an unknown split, or an invalid value of a map option; or if 1,000
+            candidates in a row are not solved or do not have the requested difficulty.
     """
     levels: list[Level] = []
     missed = 0

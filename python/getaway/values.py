@@ -85,7 +85,8 @@ class Decision(NamedTuple):
     simulated_ticks: int
     """The number of ticks that the planner simulated for this decision."""
     elapsed_ms: float
-    """The time from the call to the decision in milliseconds, without converting a dict to JSON."""
+    """The time from the call to the decision in milliseconds, excluding the conversion of a dict to
+    JSON."""
     learnt: list[str]
     """New conclusions about the server's rules, as sentences; usually empty."""
 
@@ -135,7 +136,8 @@ class Solution(NamedTuple):
     """The time in milliseconds until the outcome was `survives` or `doomed`; None if the outcome is
     `undecided`. If the player is doomed, the search may then continue, to find longer lines."""
     elapsed_ms: float
-    """The time of the search and the proof in milliseconds, without building the map's tables."""
+    """The time of the search and the proof in milliseconds, excluding the time to build the map's
+    tables."""
     certificate: str | None = None
     """A proof that the map is doomed, in the format of `getaway verify`. None if the map is not
     proven to be doomed, or if the search did not begin in the map's start state."""

@@ -37,9 +37,12 @@ pub const LIFE_TICKS_MAX: u16 = 4;
 /// The total number of features.
 pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
 
-/// Tiles per pass: a multiple of [`LANES`] for which each lane's sum of leads fits into a byte.
+/// Tiles per pass: a multiple of [`LANES`]. This number and a lane's sum of leads fit into a byte.
 const BLOCK: usize = 240;
-const _: () = assert!(BLOCK.is_multiple_of(LANES) && BLOCK / LANES * LEAD_TICKS_MAX as usize <= u8::MAX as usize);
+const _: () = {
+    assert!(BLOCK.is_multiple_of(LANES) && BLOCK <= u8::MAX as usize);
+    assert!(BLOCK / LANES * LEAD_TICKS_MAX as usize <= u8::MAX as usize);
+};
 const LANES: usize = 16;
 /// Stands for 255 or more steps or ticks, and for unreachable tiles.
 const FAR: u8 = u8::MAX;

@@ -33,7 +33,8 @@ pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
 pub const STATE_HEADER: usize = 4;
 /// Each threat of a complete state, in map order, has this many elements: x, y, direction, style,
 /// draws, kind of remembered position (0: none, 1: a position of the player, 2: a hawk's post), x
-/// and y of the remembered position (-1 for none), and idle rounds.
+/// and y of the remembered position (-1 for none), and idle rounds. [`Threat`] defines draws and
+/// idle rounds.
 pub const STATE_THREAT: usize = 9;
 
 /// Number of planes of an image: tiles that the player may enter; tiles that threats may enter; the

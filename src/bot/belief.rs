@@ -36,7 +36,7 @@ const HYPOTHESES_MAX_LATE: usize = 64;
 /// next time counts as a misprediction.
 const BEST_WRONG_MAX: u32 = 8;
 
-/// Approximate maximum of hidden states per threat to check against a path. Checking them takes
+/// Approximate maximum number of hidden states per threat to check against a path. The checks take
 /// about a millisecond.
 const STATES_TRIED_MAX: usize = 600;
 /// Maximum draw counts to try if the count is unknown. Under the server's rules, counts 1 to 24
@@ -370,8 +370,8 @@ struct HypothesisLimit {
 }
 
 impl HypothesisLimit {
-    /// Divides the total limit by `threats`: the number of threats, times the number of ticks if
-    /// ticks are to be predicted.
+    /// Divides the total limit by `threats`: the number of threats or, for a prediction, the number
+    /// of threats times the number of predicted ticks.
     fn new(threats: usize, deadline: Deadline) -> Self {
         Self { hypotheses_max: (HYPOTHESES_TOTAL_MAX / threats.max(1)).clamp(1, HYPOTHESES_MAX), deadline }
     }

@@ -1,12 +1,13 @@
 //! Looks for see-through tiles, which the player cannot enter, before a plan leads onto one.
 //!
 //! Messages show see-through tiles like open tiles. An unvisited tile *refuses* the player if a
-//! timely command to enter the tile has no effect. While such a tile is known, the bot explores,
-//! and every unvisited open tile is an *unknown tile*. Before tick [`EXPLORE_UNTIL_TICK`], the
-//! player tries to enter the nearest unknown tile, provided that the player can survive for some
-//! time whether or not the tile refuses it. Once a line on visited tiles is found that survives the
-//! game, these tiles become the *safe set*: the bot avoids all other tiles, and exploration stops.
-//! If no plan on the safe set survives later, the other tiles are allowed again.
+//! timely command to enter the tile has no effect. Once a tile has refused the player, the bot
+//! explores, and every unvisited open tile is an *unknown tile*. Before tick
+//! [`EXPLORE_UNTIL_TICK`], the player tries to enter the nearest unknown tile, provided that the
+//! player can survive for some time whether or not the tile refuses it. Once a line on visited
+//! tiles is found that survives the game, these tiles become the *safe set*: the bot avoids all
+//! other tiles, and exploration stops. If the bot later finds no surviving plan on the safe set, it
+//! allows the other tiles again.
 //!
 //! Without a safe exploring step, the planned step is kept if the player survives the game with
 //! unknown tiles open (*optimistic*), and for some time with them closed (*pessimistic*).

@@ -7,7 +7,7 @@
 //! each further search adds copies with memories that defeat the previous line
 //! (counterexample-guided refinement).
 //!
-//! A hedged plan follows this line for some ticks, and then a line that survives under the
+//! A hedged plan follows such a line for some ticks, and then a line that survives under the
 //! likeliest memories. The bot tries to renew the plan before its hedged part ends.
 
 use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat, World};

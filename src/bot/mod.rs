@@ -43,7 +43,7 @@ pub use memory::Memory;
 pub use options::{BUDGET_DEFAULT, BotOptions, OptionsError};
 use tracker::Tracking;
 
-/// Time held back from a budget (at most a quarter of it): the system may preempt the process.
+/// Time held back from a budget (at most a quarter of it), in case the system preempts the process.
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
 /// Gap reconstruction and style identification end after 1 / `INFERENCE_DIVISOR` of the time
@@ -181,8 +181,8 @@ impl Bot {
         Memory { rules, words, doubts_rules }
     }
 
-    /// For each threat, in message order, the number of mispredictions in this game. Once the
-    /// bot has adopted other rules, this counts the mispredictions under those rules.
+    /// For each threat, in message order, the number of mispredictions in this game. After the bot
+    /// has adopted other rules, the number of mispredictions under those rules.
     pub fn mispredictions_by_threat(&self) -> Vec<u32> {
         match &self.game {
             Some(Game { tracking: Some(Tracking::Following(tracker)), .. }) => tracker.beliefs.mispredictions(),

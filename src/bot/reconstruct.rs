@@ -23,7 +23,7 @@ pub(super) struct Gap<'a> {
 
 /// Returns the first path that explains the moves of all threats, or else the path that explains
 /// the most threats among those tried before `deadline`. Tries, in this order: all commands as
-/// sent, no command, each command alone, on time or late, and random paths. If none of these paths
+/// sent, no command, each command alone (on time or late), and random paths. If none of these paths
 /// ends at `gap.to`, returns a path on which the player stays, and jumps to `gap.to` in the last
 /// tick. `threats` holds each threat before the gap (in world order) and its observation after the
 /// gap.

@@ -32,7 +32,7 @@ pub(super) struct Sent {
 
 #[derive(Debug)]
 pub(super) struct KnownMap {
-    /// The map with the modelled threats. Tiles that are assumed to be closed are see-through.
+    /// The map with the modelled threats and the tiles that are assumed to be see-through.
     pub layout: Layout,
     pub visited: BTreeSet<Position>,
     /// For each unvisited tile, the number of timely commands to enter it that had no effect, if

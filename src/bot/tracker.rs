@@ -22,8 +22,9 @@ use super::records::{History, KnownMap, Sent};
 const LOG_TICKS_MAX: usize = 200;
 /// Wrong predictions do not count for this long after the bot joins or rejoins a running game.
 const GRACE_TICKS: u16 = 100;
-/// A tile is closed once the probability that late commands caused all its refusals falls below
-/// this minimum. With the initial share of late commands, two refusals suffice.
+/// A tile is assumed to be see-through once the probability that late commands caused all its
+/// refusals falls below this minimum. With the initial share of late commands, two refusals
+/// suffice.
 const LATE_CHANCE_MIN: f64 = 1e-3;
 /// The share of late commands starts as if one late and this many timely commands had been seen.
 const PRIOR_COMMANDS: u32 = 50;

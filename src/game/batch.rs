@@ -2,17 +2,17 @@ use super::tables::DIRECTIONS;
 use super::threats::{LANES, PlayerView};
 use super::{Direction, FIRST_TICK, Move, State, Style, World};
 
-/// Games that are stepped together: few enough that their states fit into the L1 cache.
+/// The number of games stepped together, small enough that their states fit into the L1 cache.
 const BLOCK_GAMES: usize = 64;
 
 impl World {
     /// Plays one tick of every game: `moves[i]` is the move in `states[i]`. Games that are over
     /// stay unchanged. Gives the same states as [`World::step`], but is faster: running each phase
-    /// of the tick over 64 games avoids unpredictable branches and lets lookups overlap.
+    /// of the tick over up to 64 games avoids unpredictable branches and lets lookups overlap.
     ///
     /// # Panics
-    /// If the numbers of moves and states differ, or if a state's world has a different number of
-    /// tiles, or a different number of threats of some style.
+    /// If the numbers of moves and states differ, or if a state's world differs from this one in
+    /// its number of tiles, or of threats of any style.
     pub fn step_batch(&self, states: &mut [State], moves: &[Move]) {
         assert_eq!(states.len(), moves.len(), "{} states and {} moves", states.len(), moves.len());
         for (states, moves) in states.chunks_mut(BLOCK_GAMES).zip(moves.chunks(BLOCK_GAMES)) {
@@ -75,7 +75,7 @@ impl World {
     /// Writes the tile number of every threat to `tiles`, in the order of [`World::lane_styles`].
     ///
     /// # Panics
-    /// If the number of tiles differs from the number of threats.
+    /// If the length of `tiles` differs from the number of threats.
     #[inline]
     pub fn write_threat_tiles(&self, state: &State, tiles: &mut [u16]) {
         assert_eq!(tiles.len(), self.threat_count(), "{} tiles: expected one per threat", tiles.len());

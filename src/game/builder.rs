@@ -59,7 +59,7 @@ pub struct WorldBuilder {
 impl WorldBuilder {
     /// Builds the tables that do not need routes. Fails in the same cases as [`World::new`].
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
-        // A rule that this pattern does not name is a compile error. Each comment names the main
+        // This pattern does not compile unless it names every rule. Each comment names the main
         // user of the rules below it.
         let Rules {
             // `World::step`

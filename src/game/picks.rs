@@ -14,7 +14,7 @@ pub(super) const FIRST_DRAWS: u16 = 1;
 /// rounded up to a power of two.
 pub(super) const TWELFTHS: usize = 16;
 
-/// The number drawn for a seed, from 0 to 1. For negative `x`, `x.fract()` could be negative.
+/// The number drawn for a seed, from 0 to 1. Not `x.fract()`, because it can be negative.
 pub(crate) fn number(seed: i64, scale: f64) -> f64 {
     let x = libm::sin(seed as f64) * scale;
     x - x.floor()

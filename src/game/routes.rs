@@ -64,7 +64,7 @@ impl RouteBuilder {
     }
 }
 
-/// A breadth-first search with a branchless inner loop. It takes most of the time to build a world.
+/// A breadth-first search with a branchless inner loop. It dominates the time to build a world.
 #[derive(Debug)]
 struct Search {
     /// For each tile, the distance from the target plus one; 0 if the tile is not reached.

@@ -73,11 +73,11 @@ pub struct Threat {
     /// For an owl: the player's position that it remembers from its last look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Position>,
-    /// For a hawk: where it last saw the player, until the move after its arrival there.
+    /// For a hawk: where it last saw the player. Cleared in the move after the hawk arrives there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Position>,
-    /// For a hawk: the intersection picked as its post, until it sees the player, or the move after
-    /// its arrival there.
+    /// For a hawk: the intersection picked as its post. Cleared when the hawk sees the player, and
+    /// in the move after it arrives there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post: Option<Position>,
     /// For a hawk: the number of moves that it has waited, counted from 0, or from
@@ -88,8 +88,8 @@ pub struct Threat {
 
 impl State {
     /// The number of completed ticks plus 1, from 1 to 2001. While the game is running, this is the
-    /// next tick to be played. In the no-jump variant, a tick in which the player steps onto a
-    /// threat's tile is not completed.
+    /// next tick to be played. With [`Rules::no_jump`](super::Rules::no_jump), a tick in which the
+    /// player steps onto a threat's tile is not completed.
     pub fn tick(&self) -> u16 {
         self.tick
     }

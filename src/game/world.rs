@@ -239,8 +239,8 @@ impl World {
     /// the threats move. The game must not be over; [`World::play`] checks this.
     ///
     /// # Panics
-    /// If the state's world has a different number of tiles, or a different number of threats of
-    /// some style. In debug builds, also if the game is over.
+    /// If the state's world differs from this one in its number of tiles, or of threats of any
+    /// style. In debug builds, also if the game is over.
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
@@ -276,7 +276,7 @@ impl World {
         }
     }
 
-    /// Not inlined, because it is rarely called: no real map has more than eight threats.
+    /// Not inlined, because it is rarely called: the competition's maps have at most eight threats.
     #[inline(never)]
     fn advance_more(&self, state: &mut State, player: PlayerView) {
         for (block, map) in state.more.iter_mut().zip(&self.lane_maps[1..]) {

@@ -52,7 +52,7 @@ impl Learner {
         } else {
             rules.shark_path_order = nearest(orders, expected.shark_path_order);
         }
-        // The deer limit the option order. The picks' seed and scale determine the hawks' posts.
+        // The deer narrow down the option order. The picks' seed and scale determine the posts.
         let deer_orders = deer.orders(0).or(deer.orders(1));
         let picks = self.explanations.found.iter().find(|one| deer_orders.contains(one.order));
         let posts = self.posts(deadline)?;

@@ -148,7 +148,7 @@ impl ClockFilter {
 
     /// Returns the expected rules with the periods and phase starts of the cheapest history, or
     /// `None` if no history is left. A phase that has not begun keeps its expected start, unless
-    /// this or an earlier phase is overdue.
+    /// it or an earlier phase is overdue.
     pub fn best(&self) -> Option<Rules> {
         let expected = PeriodsAndClocks::from_rules(&self.expected);
         let total = |&(phase, history): &(usize, &History)| {

@@ -369,7 +369,7 @@ impl HawkHypothesis {
     fn wait(&self, streets: &Streets, waited: u8, rests: bool, after: &mut Vec<Self>) {
         let aim = Aim::Idle { waited, rests };
         for patience in self.patience.0..=self.patience.1 {
-            // A hawk gets no post while `waited` is at most its patience, plus its rest at a post.
+            // A hawk gets a post once `waited` exceeds its patience, plus its rest if it `rests`.
             let rest = if rests {
                 (self.rest.0.max(waited.saturating_sub(patience)), self.rest.1)
             } else if waited <= patience {

@@ -266,8 +266,8 @@ impl Learner {
         }
     }
 
-    /// Does a small part of the pending work. Returns false if there was none. A part can take long
-    /// if a hawk has thousands of hypotheses.
+    /// Does a small part of the pending work. Returns false if there was none. A part can take a
+    /// long time if a hawk has thousands of hypotheses.
     pub(crate) fn advance(&mut self) -> bool {
         self.task = match std::mem::take(&mut self.task) {
             Task::Wait => return false,

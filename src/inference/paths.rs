@@ -5,7 +5,8 @@ use super::streets::{Step, Streets};
 use crate::game::{Direction, Position};
 
 const UNKNOWN: u16 = u16::MAX;
-/// Maximum `owl_minute_ticks` to consider. A longer period has the same effect in 2,000 ticks.
+/// Maximum `owl_minute_ticks` to consider. In a game of 2,000 ticks, a longer cycle has the same
+/// effect.
 pub const OWL_MINUTE_MAX: u16 = 2000;
 
 /// The orders under which the path from `tile` to `target` begins with `step`.

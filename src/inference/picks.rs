@@ -1,14 +1,14 @@
 //! Explanations of the picks of goldfish and bulls. All threats draw the same sequence of random
-//! numbers, so each pick sets bounds on one number. For a given seed, the scales that bring a
-//! number into its bounds form periodic intervals. The sieve intersects the intervals of all draws,
-//! and starts with the widest intervals, so that it holds few intervals at a time.
+//! numbers, so each pick sets bounds on one number: the fractional part of `sin(seed) * scale`. For
+//! a given seed, the scales that bring a number into its bounds form periodic intervals. [`Sieve`]
+//! intersects the intervals of all draws. It starts with the widest, to hold few at a time.
 
 use super::orders::{Orders, index_of};
 use crate::game::picks as game_picks;
 use crate::game::{Direction, Rules};
 
-/// The bounds of an unknown number, in twelfths. For picks from up to four options, bounds are
-/// whole numbers of twelfths.
+/// The bounds of an unknown number, in units of 1/12. In this unit, the bounds set by a pick from
+/// up to four options are integers.
 const UNBOUNDED: (u8, u8) = (0, 12);
 const INTERVALS_MAX: usize = 50_000;
 /// Maximum number of intervals to check per step of a search, so that a step is short.
@@ -68,8 +68,8 @@ pub struct PickExplanation {
     pub order: [Direction; 4],
     /// The first seed.
     pub first_seed: i32,
-    /// The expected scale if it is in the range, otherwise a round number from the range. If this
-    /// scale does not explain the picks because of rounding, the middle of the range.
+    /// The expected scale if it is in the range `scales`, otherwise a round number from the range.
+    /// If this scale does not explain the picks because of rounding, the middle of the range.
     pub scale: f64,
     /// The range around `scale` that explained the picks in the search, apart from rounding: the
     /// lowest and the highest scale.

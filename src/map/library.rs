@@ -47,7 +47,7 @@ impl MapLibrary {
 
     /// Creates a library that searches `dirs`, and then the first of these that exists: `maps/` in
     /// the working directory, the nearest `maps/` beside the executable or up to four levels above
-    /// it, the bundled maps.
+    /// it, or the bundled maps.
     pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let mut library = Self::new(dirs);
         let our_maps = our_maps_dir();

@@ -21,7 +21,8 @@ const SEARCH_TICKS: u64 = 100_000;
 
 const PLAY_PROOF_MEMORY_MAX_BYTES: usize = 32 << 20;
 
-/// With excess threats, the exhaustive search and the prover take turns of this many ticks.
+/// If the prover cannot combine all threats, it and the exhaustive search take turns of this many
+/// simulated ticks.
 const TURN_TICKS: u64 = 1_000_000;
 /// The exhaustive search has this many times the memory of the prover.
 const EXHAUSTIVE_MEMORY_FACTOR: usize = 4;

@@ -1,5 +1,5 @@
 //! An exhaustive search: finds every state of a tick before it continues with the next tick.
-//! Decides maps on which many threats leave few states, although a line may last hundreds of ticks.
+//! Suits maps on which many threats leave few reachable states, even if lines are long.
 
 use std::collections::HashSet;
 
@@ -115,7 +115,7 @@ mod tests {
         World::new(&Layout::parse(drawing).expect("a drawing"), rules).expect("a map")
     }
 
-    /// Returns the state that the start would be if the game began in `tick`.
+    /// Returns the start state with its tick changed to `tick`.
     fn root(world: &World, tick: u16) -> State {
         let (start, threats) = (world.start(), world.threats(&world.start()).collect::<Vec<_>>());
         world.state_at(tick, world.player(&start), &threats).expect("a state")

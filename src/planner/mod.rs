@@ -65,7 +65,7 @@ const PLANNERS: &[PlannerEntry] = &[
     },
     PlannerEntry {
         name: "safest",
-        about: "avoids an immediate catch if it can, and heads for the tile that it reaches longest before any threat",
+        about: "avoids an immediate catch if it can, and heads for the tile with the largest lead over the threats",
         parameter: None,
         make: Make::Planner(|_, _| Box::new(SafestPlanner::new())),
     },

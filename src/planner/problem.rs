@@ -62,8 +62,8 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// Draws a random move. Returns the first move, from the drawn one in the cyclic order of
-    /// [`Move::ALL`], that does not lead to an immediate catch, or the drawn move if all do.
+    /// Draws a random move. While the move leads to an immediate catch, tries the next one in the
+    /// cyclic order of [`Move::ALL`]. Returns the drawn move if all moves lead to a catch.
     #[inline]
     fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
         let first = self.random(state, actions, random);

@@ -6,8 +6,8 @@ use super::terrain::Terrain;
 use super::{Budget, Choice, Planner, Source};
 use crate::game::{Move, Mover, State, UNREACHED, World};
 
-/// Avoids an immediate catch if possible, and moves towards the tile that the player reaches
-/// longest before the threats.
+/// Avoids an immediate catch if possible, and moves towards the tile where the player's estimated
+/// lead over the threats is largest.
 #[derive(Clone, Debug, Default)]
 pub struct SafestPlanner {
     terrain: Option<Terrain>,

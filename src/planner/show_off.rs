@@ -16,7 +16,7 @@ const DARE_TICKS_MAX: usize = 24;
 const PROOF_TICKS_MAX: u64 = 12_000;
 const RANDOM_TICK_INTERVAL: usize = 6;
 
-/// Plays a plan that survives, if it finds one, and in which the threats come close.
+/// Plays a plan that survives, if it finds one, and lets the threats come close.
 #[derive(Debug)]
 pub struct ShowOffPlanner {
     survival: SurvivalPlanner,

@@ -121,7 +121,7 @@ impl SmitsimaxRules {
 #[derive(Clone, Copy, Debug)]
 struct Habit {
     position: Position,
-    /// The number of times in a row that the threat has stayed on its tile when it could have moved.
+    /// The number of times in a row that the threat stayed on its tile when it could have moved.
     stays: u8,
     /// The player's minimum distance from the threat during these stays.
     nearest: u16,

@@ -1,15 +1,15 @@
-//! The survival search: a beam search over the entire game, with exact predictions of the threats.
+//! The survival search: a beam search over the entire game for a *line* (a sequence of moves) that
+//! survives, with exact predictions of the threats.
 //!
 //! A *layer* holds distinct states of one tick. Random moves from these states fill the next layer
-//! up to the width of the beam. Moves to a tile that many earlier moves lead to are tried last. A
-//! beam of the best-scoring states would tend to fill with similar states.
+//! up to the width of the beam. Once many moves to a tile have been tried, further moves to it come
+//! last. A beam of the best-scoring states would instead tend to fill with similar states.
 //!
-//! At a dead end, the search backtracks. It doubles the number of ticks for the next backtracking
-//! and, unless the memory limits the beam, the width. Both are reset `WIDE_TICKS` past the dead
-//! end. If no layer was cut to the width, the last layer holds *every* reachable state of its tick
-//! that the options allow. If none of these has a surviving successor, no allowed line is longer
-//! than the longest line found. Without a time limit, the same sequence of calls always gives the
-//! same answers.
+//! At a dead end, the search backtracks. It then doubles the backtracking distance and, unless the
+//! memory limits the beam, the width. Both are reset `WIDE_TICKS` past the dead end. If no layer
+//! was cut to the width, the last layer holds *every* reachable state of its tick that the options
+//! allow. If none of these has a surviving successor, no allowed line is longer than the longest
+//! line found. Without a time limit, the same sequence of calls always gives the same answers.
 
 use super::root::{Progress, Root};
 use crate::game::{LAST_TICK, Move, State, World};
@@ -211,8 +211,9 @@ impl SurvivalSearch {
         self.solve_pruned(world, state, enough_tick, budget, None)
     }
 
-    /// Like [`SurvivalSearch::solve_until`], but skips hopeless states. If the outcome is `Doomed`,
-    /// only lines through hopeless states can be longer than the returned line.
+    /// Like [`SurvivalSearch::solve_until`], but skips states for which `is_hopeless` is true.
+    /// If the outcome is `Doomed`, only lines through such states can be longer than the returned
+    /// line.
     pub(crate) fn solve_pruned(
         &mut self,
         world: &World,
@@ -326,8 +327,8 @@ impl SurvivalSearch {
             if self.nodes.len() == first_node {
                 break;
             }
-            // A state has only one parent, even if several first moves lead to it. If a layer loses
-            // states, some of them may still be reachable.
+            // A node has only one parent, even if several first moves lead to its state. A state
+            // that is dropped here may still be reachable, so its layer is no longer complete.
             let complete = layer.complete && self.nodes.len() - first_node == of_layer.len();
             self.layers.push(Layer { first_node, first_checkpoint_state, complete, ..*layer });
             new_indices = next_indices;
@@ -484,7 +485,7 @@ fn survives_waiting(world: &World, state: &State, moves: u8) -> bool {
 }
 
 /// Draws candidate moves in random order, but defers further moves to a tile that `share` moves
-/// already lead to. If all candidates fit into the layer, draws them in their order.
+/// already lead to. If all candidates fit into the layer, draws them in order.
 #[derive(Debug, Default)]
 struct CandidateSampler {
     candidates: Vec<Node>,
@@ -498,7 +499,8 @@ struct CandidateSampler {
     layer: u32,
     /// A hash table of fingerprints and layer numbers. Entries with an old layer number are free.
     known: Vec<(u64, u32)>,
-    /// Number of the layer's states in the table. No states are added while each tile's share is 1.
+    /// Number of the layer's states in the table. While at most one move per tile is drawn, the
+    /// states differ, and none are added.
     fingerprinted: usize,
 }
 
@@ -647,8 +649,8 @@ mod tests {
 
     #[test]
     fn states_that_another_first_move_also_reaches_are_not_lost() {
-        // The player survives only in the recess below its start. The search reaches the later
-        // states there first by lines that begin with a step to the left. After a step to the
+        // The player survives only in the recess below its start. In later ticks, the search first
+        // reaches the recess by lines that begin with a step to the left. After a step to the
         // right, the player can still go back to the recess.
         let world = world("b.P.........\n##.#########", &Rules::NO_JUMP);
         let mut survival = SurvivalSearch::new(options(1));

@@ -1,5 +1,6 @@
 //! `survival`, the default planner: searches the entire game for a line that survives, and plays
-//! the longest line found. Without slack or a guard, it also tries to prove that no line is longer.
+//! the longest line found. Without slack or a guard (see [`SurvivalOptions`]), it also tries to
+//! prove that no line is longer.
 
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;

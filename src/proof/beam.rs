@@ -20,8 +20,8 @@ use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::search::{BudgetMeter, Generator};
 
 /// Width of the beam, in combinations, in the first round of starts. Each round uses every
-/// [`Feature`] once. The width quadruples from round to round, up to `WIDTH_LATER`: a narrow beam
-/// finds easy lines quickly.
+/// [`Feature`] once. The width is small at first, because a narrow beam finds easy lines quickly,
+/// and quadruples from round to round, up to `WIDTH_LATER`.
 const WIDTH_MIN: usize = 4;
 const WIDTH_LATER: usize = 64;
 /// After 2^`NARROW_DOUBLINGS` starts, the width doubles whenever the number of starts doubles.
@@ -82,8 +82,8 @@ fn width_at(start: usize) -> usize {
     width << start.ilog2().saturating_sub(NARROW_DOUBLINGS)
 }
 
-/// Returns `width` items of `order`, which must be longer: equally many of each kind if possible,
-/// and the first ones of each kind.
+/// Returns `width` items of `order`: equally many of each kind if possible, and the first ones of
+/// each kind. `order` must have more than `width` items.
 pub(super) fn keep_evenly(order: &[usize], width: usize, kind: impl Fn(usize) -> Combination) -> Vec<usize> {
     let (mut index, mut kinds, mut counts) = (Index::default(), Vec::new(), Vec::new());
     index.clear(0);

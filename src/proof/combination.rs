@@ -17,12 +17,13 @@ pub(super) struct Slot {
     memory_bits: Combination,
     /// For a hawk: the lowest bit of its number of draws since the model's first tick.
     draws_shift: Option<u32>,
-    /// For a hawk whose draws are counted: its number of draws in the prover's first state.
+    /// For a hawk whose draws are counted: its number of draws before the model's first tick.
     pub draws: Option<u16>,
 }
 
-/// Bits of a hawk's number of draws since the first tick. With posts, a hawk on the server draws at
-/// most 200 times per game: it makes fewer than 1,400 moves, and draws at most once in seven moves.
+/// Bits of a hawk's number of draws since the first tick. On a map with posts, under the server's
+/// rules, a hawk draws fewer than 200 times per game: it makes fewer than 1,400 moves, and at least
+/// seven per draw.
 pub(super) const DRAW_BITS: u32 = 8;
 
 impl Slot {

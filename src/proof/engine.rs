@@ -116,7 +116,7 @@ impl<const N: usize> Engine<N> {
         match end {
             Some(End::Recorded) => self.lines.restart_after(work),
             Some(End::Empty) => self.bound(best, tick, false),
-            // If the bound has fallen to `tick` or below since the sweep began, keep it.
+            // If the bound has fallen to `tick` or below since the sweep began, keep the bound.
             Some(End::EmptyBeyond(tick)) if tick < usize::from(best.bound) => self.bound(best, tick, false),
             _ => {}
         }

@@ -167,7 +167,7 @@ impl MemoriesBuilder {
         }
     }
 
-    /// Finds the steps from the next pair of a tile and a set. Returns true if no pair was left.
+    /// Finds the steps from the next pair of tile and set. Returns true if no pair was left.
     pub fn advance<const N: usize>(&mut self, model: &Model<N>) -> bool {
         let Some(&(tile, memory)) = self.found.get(self.done) else { return true };
         self.done += 1;

@@ -128,8 +128,9 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Fills `lives` for the run of the preceding call of [`Self::branch`]. `leave` takes a next
-    /// combination and the player's places before and after the move, and returns the set to keep.
+    /// Fills `lives` for the run of the preceding call of [`Self::branch`]. `leave` takes a
+    /// combination of the next layer and the player's places before and after the move, and returns
+    /// the places to keep.
     fn leave(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -228,7 +229,8 @@ impl<const N: usize> Join<N> {
         Ok(None)
     }
 
-    /// A slow `step`, `wait` and `trim`. Returns the next layer, and the states leading to `after`.
+    /// Does the work of `step`, `wait` and `trim` without runs, to check them. Returns the next
+    /// layer, and the states that lead into `after`.
     #[cfg(test)]
     pub fn step_each(
         &mut self,

@@ -81,7 +81,7 @@ impl<const N: usize> Layer<N> {
         result
     }
 
-    /// Returns the end of the *run* at `start`: the combinations that differ only in `run_mask`.
+    /// Returns the end of the run at `start`. Combinations of a *run* differ only in `run_mask`.
     pub fn run_end(&self, start: usize, run_mask: Combination, end: usize) -> usize {
         let rest = self.keys[start] & !run_mask;
         (start + 1..end).find(|&place| self.keys[place] & !run_mask != rest).unwrap_or(end)

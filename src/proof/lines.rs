@@ -13,13 +13,14 @@ use crate::search::{Budget, BudgetMeter};
 /// After the first `PLAIN_SLICES` slices, the search over single states gets one in `PLAIN_DIVISOR`
 /// slices. The beam, if there is one, gets the others.
 const PLAIN_DIVISOR: u64 = 8;
-/// In the first slices, only the search over single states runs, because it can be exhaustive on
-/// small maps.
+/// For this many slices at the start, only the search over single states runs, because it can be
+/// exhaustive on small maps.
 const PLAIN_SLICES: u64 = 4;
 /// New knowledge restarts the search over single states only if, since the last restart, the two
 /// searches have done at least 1 / `RESTART_DIVISOR` of all the work on the target.
 const RESTART_DIVISOR: u64 = 5;
 
+/// A function that returns true for states that no line to the target visits.
 pub(crate) type Hopeless<'a> = &'a dyn Fn(&World, &State) -> bool;
 
 #[derive(Clone, Debug)]

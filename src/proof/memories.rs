@@ -12,8 +12,8 @@ pub(super) struct Hawks {
 
 /// The numbered memories of hawks. The lowest numbers are *exact* memories: a tile, a post or a
 /// number of idle rounds. The others are sets: the exact memories that fit a hawk's moves since it
-/// joined a layer or drew a post. If a hawk could have any memory instead, it could wait longer
-/// than in the game, or turn back on its way to a post.
+/// joined a layer or drew a post. Without these sets, a hawk whose memory is unknown could wait
+/// longer than in the game, or turn back on its way to a post.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memories {
     pub tiles: usize,

@@ -29,7 +29,7 @@
 //!   states become known sets.
 //! * *Bottleneck*: a tick at which a known set has few states. A *narrow* sweep starts at a
 //!   bottleneck, and further threats can join it on the way. A target's first narrow sweep starts
-//!   at the first tick instead, with a single threat. A *wide* or *whole* sweep has all of its
+//!   at the first tick instead, with a single threat. A *wide* sweep has all of its
 //!   threats from the first tick.
 //! * *Reachable layer*: the states of one tick that can be reached from the first tick, regardless
 //!   of any target.
@@ -94,8 +94,8 @@ pub(crate) trait Prover: Any + Debug + Send {
 
     fn proof(&self) -> Option<&Proof>;
 
-    /// True if one combination cannot hold the keys of all threats that see the player; also false
-    /// if the budget does not suffice to build the model.
+    /// Builds the model, and returns true if one combination cannot hold the keys of all threats
+    /// that see the player. Returns false if the budget does not suffice to build the model.
     fn has_excess_threats(&mut self, world: &World, meter: &mut BudgetMeter) -> bool;
 }
 

@@ -46,6 +46,7 @@ impl<const N: usize> Automaton<N> {
 #[derive(Clone, Debug)]
 pub(super) struct Timetable<const N: usize> {
     pub moves: Vec<bool>,
+    /// For each tick: how often threats move before it, from the model's first tick on.
     pub moves_before: Vec<usize>,
     /// For each tick: true if owls look at the player when they move in this tick.
     pub looks: Vec<bool>,
@@ -69,8 +70,8 @@ pub(super) struct Paths<const N: usize> {
 }
 
 /// The keys that a threat can have after each number of moves. Each step of a shark or deer leads
-/// to a tile of the other chessboard colour, so a layer usually holds at most about half of the
-/// threat's keys.
+/// to a tile of the other chessboard colour, so a layer usually holds about half of the threat's
+/// keys or fewer.
 #[derive(Clone, Debug)]
 pub(super) struct Closure {
     /// For a shark or deer whose first move is in tick 1: the keys before this move.
@@ -98,6 +99,7 @@ impl Closure {
     }
 }
 
+/// The key and the number of draws of a threat at the model's first tick.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub key: u32,
@@ -215,7 +217,8 @@ impl<const N: usize> Model<N> {
         ((u64::from(key) * self.paths.owl_reciprocal) >> OWL_SHIFT) as usize
     }
 
-    /// Moves an owl that does not look. `forgets` is true if it looks in the move after this one.
+    /// Moves an owl that does not look. `forgets` is the result of [`Self::forgets`] for the next
+    /// tick.
     #[inline]
     pub fn owl_step(&self, key: u32, forgets: bool) -> u32 {
         let row = self.tiles() as u32 + 1;

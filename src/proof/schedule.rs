@@ -30,17 +30,18 @@ const JOIN_LEN_MAX: u64 = 40_000;
 const START_STATES_MAX: u64 = 8_000_000;
 /// A narrow sweep that takes more bytes than this is dropped when its target is paused.
 const PAUSED_SWEEP_MAX_BYTES: usize = 32 << 20;
-/// Narrow sweeps except the first start at or after the *floor*. The initial floor is this many
-/// ticks before the target, but at most `INSANE_TICK`, and not before the model's first tick.
+/// The first narrow sweep starts at the model's first tick, the others at or after the *floor*. The
+/// initial floor is this many ticks before the target, but at most `INSANE_TICK`, and not before
+/// the model's first tick.
 const FLOOR_TICKS: usize = 100;
 /// The floor moves back by this many ticks when no suitable bottleneck is left at or after it.
 const FLOOR_STEP_TICKS: usize = 120;
-/// If possible, the first start is less than this many ticks after the floor.
+/// If possible, the first bottleneck tried is less than this many ticks after the floor.
 const WINDOW_TICKS: usize = 130;
 /// The second tick of the server's insane phase.
 const INSANE_TICK: usize = 903;
-/// Reachable layers are used only if the target is at least this many ticks after the latest of
-/// them, and the model's first tick is more than this many ticks before it.
+/// Reachable layers are used only if the last of them is at least this many ticks before the
+/// target, and more than this many ticks after the model's first tick.
 const LATE_TICKS: usize = 50;
 /// Initial work limit of a narrow sweep.
 const SWEEP_WORK_MIN: u64 = 40_000_000;
@@ -86,7 +87,7 @@ impl<const N: usize> Situation<'_, N> {
             kept_bytes: eighth / 2,
             beyond_tick: self.bound - 1,
             left_out: 0,
-            is_whole: false,
+            is_wide: false,
             counts_draws: false,
         }
     }
@@ -108,7 +109,7 @@ pub(super) struct SavedSchedule {
     stage: usize,
     /// The numbers of masks that have not been used.
     reach_masks: usize,
-    whole_masks: usize,
+    wide_masks: usize,
 }
 
 #[derive(Debug)]
@@ -123,14 +124,14 @@ impl<const N: usize> Schedule<N> {
         Self { narrow: Narrow::new(model, target.tick), wide: Wide::new(model, target), slices: 0 }
     }
 
-    /// Returns the schedule for a later target, with the unused `whole_masks`. If a line reaches
+    /// Returns the schedule for a later target, with the unused `wide_masks`. If a line reaches
     /// the earlier target (`is_reached`), the new schedule takes over the wide sweep of this one,
     /// unless the sweep has turned back or is a trial.
     pub fn later(&mut self, model: &Model<N>, target: &Target<N>, is_reached: bool) -> Self {
         let mut later = Self::new(model, target);
         let is_taken = is_reached && !self.wide.is_trial;
         later.wide.sweep = self.wide.sweep.take_if(|sweep| is_taken && !sweep.has_turned());
-        later.wide.whole_masks = self.wide.whole_masks.clone();
+        later.wide.wide_masks = self.wide.wide_masks.clone();
         later
     }
 
@@ -150,7 +151,7 @@ impl<const N: usize> Schedule<N> {
             is_trial: wide.is_trial,
             stage: wide.stage,
             reach_masks: wide.reach_masks.len(),
-            whole_masks: wide.whole_masks.len(),
+            wide_masks: wide.wide_masks.len(),
         }
     }
 
@@ -180,7 +181,7 @@ impl<const N: usize> Schedule<N> {
             is_trial: saved.is_trial,
             stage: saved.stage.min(REACH_TICKS.len() - 1),
             reach_masks: last(target.reach_masks(), saved.reach_masks),
-            whole_masks: last(target.whole_masks(), saved.whole_masks),
+            wide_masks: last(target.wide_masks(), saved.wide_masks),
         };
         Ok(Self { narrow, wide, slices: 0 })
     }
@@ -257,7 +258,7 @@ impl<const N: usize> Schedule<N> {
 #[derive(Debug)]
 struct Narrow<const N: usize> {
     sweep: Option<Sweep<N>>,
-    /// True once the first sweep has begun. It starts at the first tick, with a single threat.
+    /// True once the first narrow sweep, over a single threat, has begun.
     has_begun: bool,
     tried: Vec<Start>,
     floor: usize,
@@ -359,7 +360,7 @@ struct Wide<const N: usize> {
     sweep: Option<Sweep<N>>,
     is_trial_due: bool,
     is_trial: bool,
-    whole_masks: Vec<Combination>,
+    wide_masks: Vec<Combination>,
     /// The index in `REACH_TICKS` of the reachable layers in use.
     stage: usize,
     reach_masks: Vec<Combination>,
@@ -371,7 +372,7 @@ impl<const N: usize> Wide<N> {
             sweep: None,
             is_trial_due: target.tick <= INSANE_TICK + FLOOR_TICKS,
             is_trial: false,
-            whole_masks: target.whole_masks(),
+            wide_masks: target.wide_masks(),
             stage: 0,
             reach_masks: if is_late(model, target.tick) { target.reach_masks() } else { Vec::new() },
         }
@@ -421,8 +422,8 @@ impl<const N: usize> Wide<N> {
                 self.stage += 1;
                 self.reach_masks = target.reach_masks();
             } else {
-                if !self.whole_masks.is_empty() {
-                    let limits = limits.over(target, self.whole_masks.remove(0));
+                if !self.wide_masks.is_empty() {
+                    let limits = limits.over(target, self.wide_masks.remove(0));
                     self.sweep = Some(Sweep::new(target, model.first_tick, 0, limits));
                 }
                 return true;

@@ -12,6 +12,7 @@ use crate::search::{BudgetMeter, StopReason};
 const START_MARGIN_TICKS: usize = 20;
 const START_DISTANCE_TICKS: usize = 30;
 
+/// The tick and the mask of the known set from which a narrow sweep starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Start {
@@ -20,7 +21,7 @@ pub(super) struct Start {
 }
 
 impl<const N: usize> Target<N> {
-    /// Returns the masks of whole sweeps, without duplicates, in this order (if the first threat is
+    /// Returns the masks of wide sweeps, without duplicates, in this order (if the first threat is
     /// a hawk, it does not count as a hawk in items 2, 3 and 5):
     ///
     /// 1. the first threat paired with each other threat except hawks;
@@ -29,7 +30,7 @@ impl<const N: usize> Target<N> {
     /// 4. all threats except hawks, because the memories of hawks make layers wide;
     /// 5. the first threat, a hawk with counted draws, and one more threat that is not a hawk;
     /// 6. all threats, with counted draws.
-    pub fn whole_masks(&self) -> Vec<Combination> {
+    pub fn wide_masks(&self) -> Vec<Combination> {
         let Some((first, others)) = self.slots.split_first() else { return Vec::new() };
         let is_hawk = |slot: &&Slot| slot.draws_mask() != 0;
         let pair = |slot: &Slot| first.mask() | slot.mask();

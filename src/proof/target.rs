@@ -43,7 +43,7 @@ fn restrict<const N: usize>(allowed: &mut [TileSet<N>], by: &[TileSet<N>]) {
 #[derive(Debug)]
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
-    /// For each tick up to the target, at least all places through which a line can reach the
+    /// For each tick up to the target, a superset of the places through which a line can reach the
     /// target. For later ticks, all open places without a bull or goldfish.
     pub allowed: Vec<TileSet<N>>,
     projections: Projections<N>,

@@ -310,7 +310,7 @@ fn exhaustive_search_agrees_in_score_on_many_maps() {
     assert!(check_scores(480) >= 300);
 }
 
-/// Compares the engine with exhaustive searches. Returns how many maps the searches decide.
+/// Compares the engine with exhaustive searches. Returns the number of maps that they decide.
 fn check_scores(maps: u64) -> usize {
     let (mut exhausted, mut optimal) = (0, 0);
     for (index, world) in worlds(&[(7, 7), (9, 7), (9, 9), (11, 9)], &[2, 3, 4], maps).enumerate() {

@@ -1,4 +1,5 @@
-//! Parses JSON with a limited number of values: values can take 16 times the memory of their text.
+//! Parses JSON with a limited number of values, because a parsed value can take 16 times the memory
+//! of its text.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -80,7 +80,7 @@ pub enum ProtocolError {
     },
 }
 
-/// Maximum characters of a parser error that are kept. Parser errors can quote long values.
+/// Maximum number of characters kept of a parser error. Parser errors can quote long values.
 const PARSER_TEXT_MAX_CHARS: usize = 300;
 
 /// Formats a parser error, shortened if it is long. If the error is on line 1, omits the line

@@ -59,7 +59,7 @@ pub struct WireNotes {
     /// came in time.
     pub command: Option<CommandNote>,
     /// Commands for earlier ticks that arrived during this tick, except further commands for the
-    /// tick that was answered last.
+    /// last tick that the bot answered in time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late: Vec<CommandNote>,
     /// Frames that could not be read as commands.

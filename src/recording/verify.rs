@@ -204,9 +204,9 @@ impl Replay {
         if difference.is_none() { None } else { first }
     }
 
-    /// If the inference of a see-through tile proves wrong, returns the divergence that the tile
-    /// explained. Either the player now stands on this tile, or the tile was inferred from the
-    /// previous line and the player is again not where the rules expect it.
+    /// Returns the divergence that an inferred see-through tile explained, if the inference proves
+    /// wrong: the player now stands on the tile, or the tile was inferred from the previous line
+    /// and the player is again not where the rules expect it.
     fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
         let found = message.your_character.position;
         let elsewhere = self.world.player(&self.state) != found;

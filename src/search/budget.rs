@@ -5,9 +5,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::deadline::{DeadlineWatch, now};
 
 /// The limits of a search or planner, which stops at the first limit that it reaches. A step of a
-/// search from a state to a successor is a *simulated tick*. Steps along the played game or a known
-/// sequence do not count, nor do the steps of the `safest` planner. In JSON, only the limits on
-/// ticks, time and evaluations are written, as `budget_ticks`, `budget_ms` and `budget_evals`.
+/// search from a state to a successor is a *simulated tick*. Replays of the played game, of a plan
+/// or of the best sequence do not count, nor do the steps of the `safest` planner. In JSON, only
+/// the limits on ticks, time and evaluations are written, as `budget_ticks`, `budget_ms` and
+/// `budget_evals`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     /// Simulated ticks. The last step of the `greedy` policy or of a proof may exceed the limit.

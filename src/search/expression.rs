@@ -150,7 +150,7 @@ pub enum ExpressionError {
     /// The list is empty or longer than [`DEPTH_MAX`]. The number is the length of the list.
     #[error("an expression has 1 to {DEPTH_MAX} components, not {0}")]
     Length(usize),
-    /// The component with this index is the last but not a leaf, or a leaf but not the last.
+    /// The component with this index is misplaced: the last component must be the only leaf.
     #[error(
         "component {0} is misplaced: the last component must be simulate, adapt or anneal, which may not occur elsewhere"
     )]

@@ -1,5 +1,6 @@
-//! Guarantees: playing a game allocates nothing. States are small. Building the tables of the
-//! largest map stays within limits on memory and time.
+//! Guarantees: playing a game allocates nothing, and cloning a state allocates nothing if it has at
+//! most eight threats. States are small. Building the tables of the largest map stays within limits
+//! on memory and time.
 
 use std::time::{Duration, Instant};
 

@@ -138,8 +138,8 @@ fn observations_agree_with_the_state() {
     }
 }
 
-/// The number of steps of a threat between two tiles, found without the tables of the observations,
-/// or `FAR_STEPS` if there is no path.
+/// The number of steps that a threat needs between two tiles, or `FAR_STEPS` if there is no path.
+/// Does not use the tables of the observations.
 fn steps(world: &World, from: u16, to: u16) -> i16 {
     let steps = world.graph().distances(Mover::Threat, from)[usize::from(to)];
     if steps == UNREACHED { FAR_STEPS } else { steps as i16 }

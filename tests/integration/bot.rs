@@ -466,6 +466,6 @@ fn searches_of_a_decision_share_its_budget() {
             total += decision.simulated_ticks;
             server.play(decision.player_move);
         }
-        assert!(total >= ticks, "{total} ticks in all");
+        assert!(total >= ticks, "{total} ticks in total");
     }
 }

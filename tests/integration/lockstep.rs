@@ -50,7 +50,7 @@ fn move_to_rounds_the_largest_number_below_one_half_down() {
     let down = world.attempt(&world.start(), &Action::MoveTo { x: below_half, y: 2.0 });
     assert_eq!(down, Ok(Some(Direction::Down)), "(0, 2), not (1, 2)");
     let here = world.attempt(&world.start(), &Action::MoveTo { x: below_half, y: -below_half });
-    assert!(here.is_err(), "expected an error, because the player already is at (0, 0): {here:?}");
+    assert!(here.is_err(), "expected an error, because the player is already at (0, 0): {here:?}");
 }
 
 proptest! {

@@ -145,7 +145,7 @@ fn transparent_pixels_are_see_through_in_every_png_kind() {
 
 #[test]
 fn colour_key_is_compared_with_all_16_bits() {
-    // The second red differs from the transparent colour by one, so its pixel is an opaque bull.
+    // The second red differs by one from the transparent colour, so it is opaque: a bull.
     let row: Vec<u8> = [[0, 0, 65535], [65535; 3], [65535, 0, 0], [65534, 0, 0_u16]]
         .iter()
         .flatten()

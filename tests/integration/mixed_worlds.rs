@@ -118,8 +118,8 @@ fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
                 Layout { width, height, tiles, player: at(spot), threats }
             };
             let one = map(&tiles, &spawns);
-            // Kinships 1 and 3 change the style of a threat, if there is one. Kinship 2 draws new
-            // tiles, and kinship 3 reverses the order of the tiles.
+            // `kinship` says how the second map differs from the first: 1 and 3 change the style of
+            // a threat (if any); 2 draws new tiles; 3 reverses the order of the tiles.
             let mut cast = spawns.clone();
             if kinship % 2 == 1 && !cast.is_empty() {
                 let odd_one = odd_one.index(cast.len());

@@ -1,6 +1,6 @@
 //! Guarantees: a threat that is stepped alone moves as in the game. A world that is set to a layout
-//! equals a world built from that layout. At any one time in a plan with slack, the player can wait
-//! for as many moves of the threats as the slack allows without being caught.
+//! equals a world built from that layout. If a plan has slack for n moves of the threats, then the
+//! player survives a single wait of n such moves at any time.
 
 use crate::common::our_maps;
 use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, World, WorldBuilder};

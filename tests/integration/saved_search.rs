@@ -56,7 +56,7 @@ fn search_in_pieces_gives_the_answer_of_an_uncut_one() {
         let mut decider = decider();
         let mut solution = Solution { simulated_ticks: 0, ..whole.clone() };
         for piece in 0..60 {
-            // Each piece restarts the searches for lines, so pieces must become longer.
+            // Each piece restarts the search for lines, so later pieces get more ticks on average.
             let ticks = 10_000 << random.below(5 + piece as usize / 10);
             solution = decider.solve(&world, &world.start(), Budget::ticks(ticks));
             let certificate = certificate(&world, &decider, &solution);

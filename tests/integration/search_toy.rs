@@ -75,7 +75,8 @@ impl Tree {
     }
 }
 
-/// A tree with eleven leaves at depths 1 to 3. The siblings of the best leaf, 9, have low rewards.
+/// A tree with eleven leaves at depths 1 to 3. The best leaf has reward 9, and its siblings have
+/// low rewards.
 fn literal() -> Tree {
     Fork(vec![
         Fork(vec![Leaf(5.0), Leaf(6.0), Fork(vec![Leaf(4.0), Leaf(5.5)])]),

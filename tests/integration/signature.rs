@@ -1,5 +1,6 @@
-//! Compares the search signature with `tests/signature.txt`. After an intended change, update the
-//! file with `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test integration signature`.
+//! Compares the search signature, a hash of the planners' decisions, with `tests/signature.txt`.
+//! After an intended change, update the file with
+//! `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test integration signature`.
 
 use std::path::Path;
 

@@ -3,10 +3,10 @@
     .venv/bin/python tests/python/dataset_runs.py --count 10 --seed 1 -- --states 100000 --planner cautious
 
 The options after `--` are passed to `getaway dataset`, and must not include `--out`. The
-uninterrupted run comes first. Then each of `--count` runs in another folder is killed (SIGKILL)
-when the folder reaches a random size, unless the run ends earlier. So the kills are spread over the
-whole work on any machine. A last run completes the work. Both folders must then have the same
-files, byte for byte.
+uninterrupted run comes first. Then each of `--count` runs in a second folder is killed (SIGKILL)
+when the folder reaches a random size, unless the run ends earlier. Random sizes, unlike random
+times, spread the kills over the whole dataset on any machine. A last run completes the dataset.
+Both folders must then have the same files, byte for byte.
 """
 
 from __future__ import annotations

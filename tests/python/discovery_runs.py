@@ -4,10 +4,10 @@
 
 The options after `--` are passed to `getaway discover`, and must not include `--json` or
 `--resume`. The uninterrupted run comes first, unless `--state` names the complete state file of
-such a run. Then each of `--count` runs with another state file is killed (SIGKILL) when the file
-reaches a random size. So the kills are spread over the whole discovery on any machine. A last run
-completes the discovery. The state files must then be equal byte for byte, and the reports must be
-equal except for the elapsed time and the speed.
+such a run. Then each of `--count` runs with a second state file is killed (SIGKILL) when the file
+reaches a random size. Random sizes, unlike random times, spread the kills over the whole discovery
+on any machine. A last run completes the discovery. The state files must then be equal byte for
+byte, and the reports must be equal except for the elapsed time and the speed.
 """
 
 from __future__ import annotations

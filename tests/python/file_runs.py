@@ -6,8 +6,8 @@ options and arguments that take a file or a folder, and to functions of the Pyth
 files that an option, argument or function may accept are not passed to it. No existing file may
 change. The program must refuse an unusable file with one error line, and may use at most a second
 of processor time and 100,000 KiB of memory (`ulimit -d`). `edits` changes one field of a journal at
-a time: the program must refuse the journal with the number of the changed line, and leave the file
-unchanged.
+a time: the program must refuse the journal with an error that gives the number of the changed line,
+and must not change the file.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
 an option."""
 
 # The kinds of files that an option or argument may accept. The key of an option is its name. The
-# key of an argument is `VALUE of COMMAND`, or else its value name. Those without a key accept none.
+# key of an argument is `VALUE of COMMAND`, or else its value name. Options and arguments without a
+# key accept no files.
 TAKES = {
     "--rules": {"rules", "empty object"},
     "--diff": {"rules", "empty object"},

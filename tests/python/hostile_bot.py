@@ -42,7 +42,8 @@ SYS_EXIT = {"x86_64": 60, "aarch64": 93}
 LIFE_S = 600
 """Most processes that are left behind exit after this time, if the arena fails to kill them."""
 END_S = time.monotonic() + LIFE_S
-# The test finds this process by MARK in its arguments, even if its environment lacks MARK.
+# The test finds this process by the value of MARK in its arguments, because its environment may
+# lack MARK.
 SLEEP = ["sleep", f"{LIFE_S}." + os.environ.get("MARK", "")]
 
 

@@ -30,7 +30,7 @@ Process = subprocess.Popen[str]
 def start_server(program: Path, recording: Path) -> tuple[str, Process]:
     """Starts a server that plays one game after another. Returns its URL and its process."""
     command = [str(program), "serve", str(ROOT / "maps" / "roundabout"), "--port", "0", "--json"]
-    # The server gives the bot much time per tick, because the bot may be slow on a busy machine.
+    # The time limit per tick is generous, because the bot may be slow on a busy machine.
     command += ["--delay-ms", str(DELAY_MS), "--tick-ms", str(TIMEOUT_S * 1000)]
     process = subprocess.Popen([*command, "--record", str(recording)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None

@@ -265,7 +265,7 @@ def run_speed(page: Page, program: Path, maps: Path | None) -> list[str]:
 
 
 def speed_of(page: Page, program: Path, game: Any, name: str) -> str:
-    """Returns a line of times. Each is the shortest of three, because load can only slow a run."""
+    """Returns a line of times: each is the shortest of three, because load only slows runs down."""
     timed = """async ([name, request]) => {
       let best = Infinity;
       for (let i = 0; i < 3; i++) {
@@ -290,7 +290,7 @@ def run_memory(browser: Browser, url: str, minutes: float, seed: int) -> list[st
     page.locator("#judge-switch").check()
     names = page.evaluate("session.client.json('start').then(({ maps }) => maps.map(({ name }) => name))")
     session = browser.new_browser_cdp_session()
-    # Chromium frees a profiler session's memory only when the session ends, so there is only one.
+    # Use one profiler session, because Chromium frees a session's memory only when it ends.
     profiler = page.context.new_cdp_session(page)
     heaps, resident = [], []
 

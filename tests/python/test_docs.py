@@ -1,5 +1,5 @@
-"""The documentation: commands work, snippets run, local links resolve, and the lists and the stub
-are up to date."""
+"""The documentation: commands work, snippets run, and local links resolve. The lists of commands
+and info keys are complete, and the type stub is up to date."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ use getaway::protocol::{GameMessage, MessageThreat, Name};
 use getaway::search::Generator;
 use getaway_arena::stats::{WinDrawLoss, sign_test};
 
-/// Games start in this tick, the first with the personality *awake*, with all threats at their
-/// spawns.
+/// Games start in this tick, with all threats at their spawns. It is the first tick in which
+/// threats have the personality *awake*.
 const TICK_FIRST: u16 = 502;
 const TICK_MAX: u16 = 1500;
 const MINIMAX_DEPTH: u16 = 4;
@@ -31,7 +31,7 @@ const MINIMAX_DEPTH: u16 = 4;
 enum Hunter {
     /// The first hunter, and each hunter within 3 tiles of the player, chases the player. Any other
     /// hunter heads for the crossing nearest to the player among those to which no other hunter is
-    /// closer. On this crossing, or if there is no such crossing, it also chases the player.
+    /// closer. If it is on this crossing, or there is no such crossing, it chases the player.
     Pincer,
     /// Minimises the distance to a fleeing player, [`MINIMAX_DEPTH`] moves ahead.
     Minimax,
@@ -187,7 +187,8 @@ impl HunterGame {
     }
 }
 
-/// Returns a world and a state for a planner. Their only threats are the `hunters`, as goldfish.
+/// Returns a world and a state for a planner. Their only threats are the `hunters`, with the style
+/// *goldfish*.
 fn disguised(world: &World, state: &State, hunters: &[Position]) -> (World, State) {
     let spawns = hunters.iter().map(|&position| Spawn { style: Style::Goldfish, position }).collect();
     let layout = Layout { threats: spawns, ..world.layout().clone() };

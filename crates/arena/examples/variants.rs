@@ -3,10 +3,10 @@
 //! the first.
 //!
 //! Skips each map that the solver does not survive under the variant within its budget. For each
-//! changed rule, the table shows the median tick from which the bot knew the rule, over the first
-//! games at whose end it knew the rule. `--true-rules` adds games of a bot that knows the rules;
-//! `--trace` prints the estimated rules when they change. `--known` instead compares decision times
-//! with and without learning under the server's rules.
+//! changed rule, the table shows the tick from which the bot knew the rule: the median over those
+//! first games that ended with the rule known. `--true-rules` adds games of a bot that knows the
+//! rules; `--trace` prints the estimated rules when they change. `--known` instead compares
+//! decision times with and without learning under the server's rules.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example variants -- --variants 100 --maps path/to/maps
@@ -43,10 +43,11 @@ struct Tally {
     games: u32,
     first: u32,
     second: u32,
+    /// Number of games survived by a bot that was told the true rules.
     told: u32,
     points: u64,
-    /// For each first game in which the bot knew the value at the end, the tick from which the bot
-    /// knew the value.
+    /// For each first game that ended with the parameter's value known, the tick from which the bot
+    /// knew it.
     known: Vec<u16>,
 }
 

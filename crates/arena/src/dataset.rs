@@ -177,7 +177,7 @@ impl Dataset {
     /// Opens or creates the dataset's settings file, locks it, and returns its journal.
     ///
     /// # Errors
-    /// When the file cannot be read or written, is in use, or has other content than the dataset's
+    /// When the file cannot be read or written, is in use, or contains anything but the dataset's
     /// settings.
     pub fn open(&self, path: &Path) -> Result<Journal, JournalError> {
         let options = self.series.options();

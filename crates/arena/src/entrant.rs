@@ -44,9 +44,10 @@ impl Entrant {
         self.name.as_deref().unwrap_or(&self.spec)
     }
 
-    /// Returns only the given name or, without a given name, all possible names. If an external
-    /// bot's command has no shell syntax, the first names are its program (without interpreter and
-    /// folder) with 0, 1, and so on up to all of its arguments. The last name is the whole spec.
+    /// Returns only the given name or, without a given name, all possible names, in order of
+    /// preference. If an external bot's command has no shell syntax, the first name is the program
+    /// (without interpreter and folder), and each further name adds one argument. The last name is
+    /// the whole spec.
     fn candidates(&self) -> Vec<String> {
         if let Some(name) = &self.name {
             return vec![name.clone()];

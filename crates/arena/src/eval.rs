@@ -38,7 +38,7 @@ pub struct Summary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct MeanCost {
     pub cpu_ms_mean: f64,
-    /// Peak memory of an external bot's processes in any game, in MiB. 0 for planners, which share
+    /// Peak memory of an external bot's processes in any game, in MiB; 0 for planners, which share
     /// this program's memory.
     pub memory_mb_max: u64,
 }

@@ -16,8 +16,8 @@ use getaway::protocol::write_line;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Version and hash of all sources that results depend on. All machines of a cluster must have the
-/// same build.
+/// The version, and a hash of all sources on which results depend. All machines of a cluster must
+/// have the same build.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("GETAWAY_BUILD"));
 
 /// Fails if `build`, which came with the description of the work, differs from [`BUILD`].
@@ -37,8 +37,8 @@ pub trait Jobs {
     type Result: DeserializeOwned;
     type Break;
 
-    /// Returns at most `count` jobs; empty if no job is available at present. If the list is empty
-    /// although `count` is positive and no job is in progress, there are no further jobs.
+    /// Returns at most `count` jobs; empty if no job is available at present. An empty list for a
+    /// positive `count` while no job is in progress means that there are no further jobs.
     fn next(&mut self, count: usize) -> Vec<Self::Job>;
     fn done(&mut self, job: Self::Job, result: Self::Result) -> ControlFlow<Self::Break>;
 }
@@ -90,7 +90,7 @@ impl Channel {
         if in_progress == 0 && jobs.next(1).is_empty() {
             return Ok(ControlFlow::Continue(()));
         }
-        Err(RemoteError("it ended before everything was played".to_owned()))
+        Err(RemoteError("the other process ended before all jobs were done".to_owned()))
     }
 
     /// Like [`Channel::run`], but once `stop` is set, no more jobs start, errors are ignored, and
@@ -181,7 +181,7 @@ mod tests {
         let error = |script| run(script).0.expect_err("an error");
         assert_eq!(error("{\"error\": \"node 3 is gone\"}\n"), "the cluster: node 3 is gone");
         for early in ["", "{\"want\": 3}\n", "{\"want\": 1}\n{\"played\": [0, 1]}\n"] {
-            assert_eq!(error(early), "the cluster: it ended before everything was played");
+            assert_eq!(error(early), "the cluster: the other process ended before all jobs were done");
         }
         assert!(error("hello\n").contains("hello"));
     }

@@ -8,8 +8,8 @@
 //!
 //! Pairs on one map are not independent, because they share the map and may share games. If there
 //! are at least two maps, intervals are therefore clustered by map (the *sandwich* of Liang and
-//! Zeger, *Longitudinal Data Analysis Using Generalized Linear Models*, 1986). They are never
-//! narrower than if all pairs were independent.
+//! Zeger, *Longitudinal Data Analysis Using Generalized Linear Models*, 1986). The intervals are
+//! never narrower than if all pairs were independent.
 
 use super::stats::{CONFIDENCE, Interval, normal_quantile, students_quantile};
 

@@ -29,7 +29,7 @@ struct Settings {
 }
 
 /// Opens or creates a results file, and returns its journal and the games in it. Games in samples
-/// that the series does not have stay in the file, but are ignored. An incomplete last record is
+/// beyond those of the series are ignored, but stay in the file. An incomplete last record is
 /// removed.
 ///
 /// # Errors

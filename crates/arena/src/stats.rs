@@ -136,7 +136,7 @@ impl ClusteredMean {
 /// as wide as the interval of [`clustered_mean`].
 ///
 /// If many values equal one of the bounds, the distribution of their mean is skewed, and Student's
-/// interval covers the true mean too rarely. If Student's interval has no width, as for equal
+/// interval would cover the true mean too rarely. If Student's interval has no width, as for equal
 /// values, each cluster counts as one trial, or each value if there is a single cluster. Returns
 /// `None` if there are fewer than two values.
 pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f64) -> Option<Interval> {
@@ -269,7 +269,8 @@ pub fn weighted_sign_test(units: &[i64]) -> f64 {
         let wins = light.iter().filter(|&&unit| unit > 0).count() as u64;
         return sign_test(WinDrawLoss { wins, ties: 0, losses: light.len() as u64 - wins });
     }
-    // `heavy_sums[reach + s]` is the probability that the sum of the heavy units is `s`.
+    // `heavy_sums[reach + s]` is the probability that the sum of the heavy units (those that are
+    // not 1 or -1) is `s`.
     let reach = heavy.iter().map(|unit| unit.unsigned_abs() as usize).sum::<usize>();
     let mut heavy_sums = vec![0.0; 2 * reach + 1];
     heavy_sums[reach] = 1.0;

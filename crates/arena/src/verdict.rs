@@ -151,7 +151,7 @@ impl Question<'_> {
         // True if a unit has at least two pairs on average: further games on the same maps would
         // then often repeat earlier ones.
         let repeats_games = 2 * pairs.units <= pairs.pairs_played;
-        // Plans at least half as many pairs or maps as so far, even if the estimate is lower.
+        // Plans at least half as many pairs or maps as were played, even if the estimate is lower.
         let beyond = |needed: f64, so_far: f64| two_digits_up((needed - so_far).max(so_far / 2.0));
         if repeats_games || between > BETWEEN_MAX * allowed(quantile) {
             let variance = ((maps + 2.0) * error.powi(2)).min(VARIANCE_MAX);

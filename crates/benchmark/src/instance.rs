@@ -112,8 +112,8 @@ pub struct InstanceWithMap {
     pub text: String,
 }
 
-/// Without a seed, generates the public instances; `real_like` must be the bundled maps. With a
-/// seed, generates fresh instances like the public ones, but without the track `real-like`, whose
+/// Without a seed, generates the public instances; `real_like` must then be the bundled maps. With
+/// a seed, generates fresh instances like the public ones, but without the track `real-like`, whose
 /// maps are drawn by hand. Fails if a map cannot be generated; the error states the map's index.
 pub fn generate(real_like: &[Map], seed: Option<u64>) -> Result<Vec<InstanceWithMap>, String> {
     let mut recipe = Recipe { seed, generated: Vec::new() };

@@ -83,10 +83,9 @@ impl Record {
             .map_err(|error| format!("line {}: {}", lines + error.line, error.message))
     }
 
-    /// Takes the line of `other` if it is the longer line, and the bound of `other` if it is the
-    /// lower bound. Returns which parts were taken. Fails if the records are of different
-    /// instances, or if a line ends after the bound of the other record: one record must then be
-    /// wrong.
+    /// Takes the line of `other` if it is longer, and the bound of `other` if it is lower. Returns
+    /// which parts were taken. Fails if the records are of different instances, or if a line ends
+    /// after the bound of the other record: one record must then be wrong.
     pub fn merge(&mut self, other: &Self) -> Result<Merge, String> {
         if self.instance != other.instance {
             return Err(format!("a record of {}: expected a record of {}", self.instance, other.instance));

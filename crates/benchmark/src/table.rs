@@ -15,7 +15,7 @@ pub struct Row {
     /// Number of instances whose line is proven to be optimal.
     pub proven: usize,
     pub failed: usize,
-    /// Mean of the ticks in which the lines end. An answer that does not count enters as tick 0.
+    /// Mean of the ticks in which the lines end. A failed answer counts as tick 0.
     pub mean_tick: f64,
     /// Mean rank among the runs; 1 is best. Runs with equal ticks get the mean of their ranks.
     pub mean_rank: f64,

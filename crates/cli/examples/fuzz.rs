@@ -1,5 +1,5 @@
-//! Long runs of the fuzzers in `tests/fuzzing`. `tests/integration/fuzz.rs` runs all of them except
-//! `flood` briefly.
+//! Long runs of the fuzzers in `tests/fuzzing`. `tests/integration/fuzz.rs` makes short runs of all
+//! of them except `flood`.
 //!
 //! Run `cargo run --release --example fuzz -- messages --count 1000000`. The other targets are
 //! `expressions`, `files`, `frames` and `flood`. A failure of `messages`, `expressions` or `files`
@@ -33,7 +33,7 @@ struct Args {
     /// Seed of the first case; unused by flood
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Accept late answers of the targets messages and expressions, for use on a busy machine
+    /// Do not fail on late answers (targets messages and expressions), for use on a busy machine
     #[arg(long)]
     untimed: bool,
     /// Path of the getaway program [default: getaway in the same target folder]

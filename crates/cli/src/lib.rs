@@ -63,7 +63,7 @@ pub fn run_main(arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 
     code
 }
 
-/// Reads `-1` after an option as its value, so that the error explains which values are valid.
+/// Reads `-1` after an option as the option's value, so that the error says which values are valid.
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let allow_negative = |arg: Arg| {
         if arg.get_long().is_some() && arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }

@@ -123,8 +123,8 @@ impl Bandit {
 
     /// Plays on the current rayon pool until there are `plays` plays in total. `play` takes an arm
     /// and the number of its earlier plays, and returns the reward. After each batch, `report`
-    /// receives the bandit with the newly recorded arms and rewards, and can return `Break` to end
-    /// the run.
+    /// receives the bandit and the newly recorded plays as pairs (arm, reward), and can return
+    /// `Break` to end the run.
     pub fn run<B>(
         &mut self,
         plays: u64,
@@ -163,8 +163,8 @@ impl<'a> Speculation<'a> {
         next
     }
 
-    /// Stores a reward. Records the bandit's next plays as far as their rewards are known, and
-    /// returns their arms and rewards.
+    /// Stores a reward. Records the bandit's next plays up to the first with an unknown reward, and
+    /// returns them as pairs (arm, reward).
     pub(crate) fn record(&mut self, play: ArmPlay, reward: f64) -> Vec<(usize, f64)> {
         self.awaited.remove(&play);
         self.known.insert(play, reward);

@@ -35,6 +35,7 @@ pub trait Bank: Send + Sync {
     /// the same seed.
     fn play(&self, expression: &Expression, play: Play) -> f64;
 
+    /// Returns roughly the best score that a search can reach.
     fn scale(&self) -> f64;
 }
 

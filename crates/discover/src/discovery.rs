@@ -22,8 +22,8 @@ const UCT_CONSTANTS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.41, 2.0];
 /// Numbers of UCT iterations per step that tuning tries. `None` stands for UCT without steps: all
 /// iterations start at the initial state.
 const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
-/// Plays per thread between two checks of the stop flag, in the stages after the bandit's, without
-/// a cluster.
+/// Plays per thread between two checks of the stop flag, in the stages after [`Stage::Bandit`],
+/// without a cluster.
 const CHUNK_PER_THREAD: usize = 16;
 /// Maximum number of points of each [`Convergence`].
 const CURVE_POINTS: usize = 100;
@@ -57,7 +57,7 @@ pub struct Settings {
     pub budget_evals: u64,
     /// The bandit's plays per arm, on average, and the number of training problems for tuning.
     pub plays: u64,
-    /// The constant C of the bandit's index, as a multiple of the bank's scale.
+    /// The constant C of the bandit's index, as a multiple of [`Bank::scale`].
     pub c: f64,
     pub seed: u64,
     pub unseen: u64,
@@ -114,7 +114,7 @@ impl Stage {
 pub enum Budgets {
     /// The budget in the settings.
     Own,
-    /// The budget in the settings, and for the page's chart 1/10, 1/3, 3 and 10 times this budget.
+    /// The budget in the settings and, for the page's chart, 1/10, 1/3, 3 and 10 times this budget.
     /// Fractions are rounded down, and budgets of 0 are left out.
     Several,
 }
@@ -137,8 +137,7 @@ pub struct Ranked {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Convergence {
     pub expression: String,
-    /// Pairs: the number of plays of all arms so far, and this expression's mean score at that
-    /// time.
+    /// Pairs: a number of plays of all arms together, and this expression's mean score after them.
     pub points: Vec<(u64, f64)>,
 }
 
@@ -426,9 +425,9 @@ impl<'b> Discovery<'b> {
         }
     }
 
-    /// Returns the finalists, best training mean first. Skips an arm if it and an earlier finalist
-    /// have training problems in common and the same score on each of these: the two arms are
-    /// probably forms of the same algorithm.
+    /// Returns the finalists, best training mean first. Skips an arm if it shares training problems
+    /// with an earlier finalist and has the same score on all of them: the two are probably forms
+    /// of the same algorithm.
     fn leaders(&self) -> Vec<usize> {
         let mut scores = vec![Vec::new(); self.arms.len()];
         for &(arm, score) in &self.history {
@@ -526,8 +525,8 @@ impl<'b> Discovery<'b> {
         for (index, (&policy, tuned)) in policies.iter().zip(scores.chunks(count)).enumerate() {
             let mut variants = variants.by_ref().take(count);
             if scores.chunks(count).take(index).any(|earlier| earlier == tuned) {
-                // The scores are equal, probably because the problem lacks this policy and uses
-                // random rollouts instead.
+                // An earlier policy has the same scores, probably because the problem lacks this
+                // policy and uses random rollouts instead.
                 variants.for_each(drop);
                 continue;
             }

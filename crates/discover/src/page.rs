@@ -103,7 +103,7 @@ fn comparisons(rows: &[Comparison]) -> String {
         ]
     };
     table(&["against", "difference", "95% interval", "wins, ties, losses", "p, corrected"], rows.iter().map(row))
-        + "<p class=\"faint\">The scores are paired by problem. The p-values of Student's paired test are corrected by Holm's method for the comparisons of all finalists with all named algorithms.</p>\n"
+        + "<p class=\"faint\">The scores are paired by problem. The p-values of Student's paired t-test are corrected by Holm's method for the comparisons of all finalists with all named algorithms.</p>\n"
 }
 
 fn p_value(p: f64) -> String {

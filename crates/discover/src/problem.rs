@@ -15,8 +15,8 @@ pub const PROBLEMS: [(&str, &str); 8] = [
     ("morpion-5t", "Morpion Solitaire, lines of five, touching"),
     ("morpion-4d", "Morpion Solitaire, lines of four, disjoint"),
     ("morpion-4t", "Morpion Solitaire, lines of four, touching"),
-    ("samegame", "SameGame on random boards of 15x15 with five colours"),
-    ("sudoku", "Sudoku of 16x16 with about a third of the cells given; the score is the number of filled cells"),
+    ("samegame", "SameGame on random 15x15 boards with five colours"),
+    ("sudoku", "16x16 Sudoku with about a third of the cells given; the score is the number of filled cells"),
     ("regression", "symbolic regression of random formulas; the score is 1 / (1 + mean absolute error)"),
 ];
 

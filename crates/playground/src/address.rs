@@ -22,7 +22,7 @@ use getaway_viewer::SharedGame;
 use crate::Game;
 
 const ADDRESS_CHARS_MAX: usize = 16_000;
-/// The JSON is shorter than this.
+/// Exclusive: the JSON must be shorter than this.
 const JSON_BYTES_MAX: u64 = 256 << 10;
 /// The gzip header: magic number, method, no flags, no time, best compression, unknown system.
 /// `decode` accepts no other header, because gzip's checksum does not cover the header.

@@ -51,8 +51,8 @@ struct GenerateRequest {
 #[serde(deny_unknown_fields)]
 struct ReplayRequest {
     game: Game,
-    /// If false, and only the moves differ from those of the last `replay` request, the replay
-    /// omits the frames before the first change.
+    /// If false, and the game differs from that of the last `replay` request only in its moves, the
+    /// replay omits the frames before the first change.
     is_whole: bool,
 }
 

@@ -9,9 +9,9 @@
 //!     --boards boards.txt --with-memory 2 --policy game --runs 2
 //! ```
 //!
-//! The file of boards has one line per row, top row first, and a blank line between boards. The
-//! default is `samegame/boards.txt` in `$GETAWAY_SHARED`, or in `../shared` if that is not set.
-//! This file contains the twenty standard boards.
+//! The board file has one line per row, top row first, and a blank line between boards. The default
+//! file, `samegame/boards.txt` in `$GETAWAY_SHARED` (default: `../shared`), contains the twenty
+//! standard boards.
 //!
 //! A run makes one pass of the expression on each board. `--evaluations N` and `--seconds S` limit
 //! each pass. `--first N` and `--last N` set the first and the last board, counted from 1. With
@@ -22,11 +22,11 @@
 //! `--without-memory LEVEL` and `--with-memory LEVEL` run a nested search instead, without or with
 //! memory of the best sequence. `--policy` selects the policy of its rollouts: `random`, `greedy`,
 //! or a variant of `greedy`. The policy `greedy` removes groups of a *tabu* colour only when no
-//! other groups are left: the colour that is most frequent when the rollout starts or, in the
-//! variant `game`, when the game starts. In the variant `connected`, the colour is not tabu while
-//! all its blocks are connected. `game-connected`
-//! combines `game` and `connected`. `--lanes true` plays 32 rollouts at a time: faster, but with
-//! other random numbers.
+//! other groups are left. The tabu colour is the most frequent colour when the rollout starts or,
+//! in the variant `game`, when the game starts. In the variant `connected`, this colour is not tabu
+//! while all its blocks are connected. `game-connected` combines `game` and `connected`.
+//!
+//! `--lanes true` plays 32 rollouts at a time, which is faster, but uses other random numbers.
 
 #[path = "../tests/published/mod.rs"]
 #[allow(dead_code, reason = "the published means are for Morpion Solitaire")]

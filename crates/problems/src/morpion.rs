@@ -114,7 +114,7 @@ impl Morpion {
         self.length
     }
 
-    /// Returns the sum `s` for which a reflection of the cross maps column (or row) `x` to `s - x`.
+    /// Returns `s` such that reflecting the cross maps column (or row) `x` to `s - x`.
     pub fn mirror_sum(&self) -> usize {
         2 * self.corner() + 3 * (self.length - 2)
     }

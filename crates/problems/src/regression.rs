@@ -1,4 +1,4 @@
-//! Symbolic regression: build a postfix formula symbol by symbol, so that it fits given points.
+//! Symbolic regression: build a postfix formula symbol by symbol to fit given points.
 //!
 //! A formula has at most ten symbols and leaves one value on the stack. The reward is 1 / (1 + e),
 //! or 0 if e is not finite, where e is the mean absolute error over twenty points (Maes, Lupien

@@ -69,7 +69,7 @@ impl Sudoku {
     }
 
     /// A puzzle in which each cell is given with probability `share`. The given values come from a
-    /// cyclic pattern whose values, rows and columns are shuffled such that boxes stay valid.
+    /// cyclic pattern whose values, rows and columns are shuffled so that boxes stay valid.
     pub fn random(order: usize, share: f64, seed: u64) -> Self {
         let mut random = Generator::from_seed(seed);
         let side = order * order;
@@ -145,7 +145,7 @@ fn permutation(count: usize, random: &mut Generator) -> Vec<usize> {
     numbers
 }
 
-/// The numbers of the rows (or columns) in a random order that keeps those of each box together.
+/// The row (or column) numbers in a random order that keeps the rows of each box together.
 fn lines(order: usize, random: &mut Generator) -> Vec<usize> {
     let bands = permutation(order, random);
     bands

@@ -77,7 +77,7 @@ pub struct SurvivalMaps {
 }
 
 impl SurvivalMaps {
-    /// Fails if the generator cannot make the map with these options, the seed 0 and the index 0.
+    /// Fails if the generator cannot make the map with these options, seed 0 and index 0.
     pub fn new(options: GeneratorOptions, rules: Rules) -> Result<Self, GeneratorError> {
         generate_nth(&options, 0, 0)?;
         Ok(Self { options, rules })
@@ -87,7 +87,7 @@ impl SurvivalMaps {
 impl Distribution for SurvivalMaps {
     type Problem = Survival;
 
-    /// Of the maps with the seed `number`, uses the first that the generator can make.
+    /// Uses the first map with the seed `number` that the generator can make.
     fn draw(&self, number: u64) -> Survival {
         let map = (0..).find_map(|index| generate_nth(&self.options, number, index).ok());
         let map = map.expect("one of the maps has room for the threats");

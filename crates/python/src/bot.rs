@@ -55,7 +55,8 @@ pub(crate) struct Bot {
     options: BotOptions,
     callable: Option<Arc<Callable>>,
     /// A thread that holds this lock stays attached to the interpreter and runs no Python code. So
-    /// a planner cannot deadlock with its own bot, and the lock is free in a forked process.
+    /// a planner cannot deadlock with the bot that runs it, and the lock is free in a forked
+    /// process.
     turn: Mutex<Turn>,
 }
 

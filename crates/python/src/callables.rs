@@ -115,7 +115,7 @@ impl Callable {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// If the callable is a class, creates an instance and returns its number, otherwise `None`.
+    /// Creates an instance and returns its number if the callable is a class; else returns `None`.
     fn make(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         let callable = self.lock(py).callable.as_ref().map(|callable| callable.clone_ref(py));
         let Some(class) = callable.filter(|callable| callable.bind(py).is_instance_of::<PyType>()) else {
@@ -191,7 +191,7 @@ thread_local! {
 }
 
 /// True if this thread is running a planner. Such a thread must not wait for a bot, because the bot
-/// may be waiting for this planner.
+/// may be waiting for the planner.
 pub(crate) fn is_in_planner() -> bool {
     PLANNER_CALLS.get() > 0
 }

@@ -90,7 +90,7 @@ pub(crate) fn clearer(py: Python<'_>, error: PyErr, clear: impl FnOnce() -> PyEr
     if is_interruption(py, &error) { error } else { clear() }
 }
 
-/// A value's `repr`. Fails with an exception that `repr` raises; `Display` would suppress it.
+/// A value's `repr`. Returns the exception if `repr` raises one; `Display` would suppress it.
 pub(crate) fn repr(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(value.repr()?.to_string_lossy().into_owned())
 }

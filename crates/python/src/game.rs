@@ -18,6 +18,7 @@ use crate::value::{
     to_rules, to_threat,
 };
 
+/// A map, and the world that simulates games on it under fixed rules.
 #[derive(Debug)]
 pub(crate) struct Board {
     pub map: Map,
@@ -54,7 +55,7 @@ impl Board {
         };
         if let Some(board) = given {
             if rules.is_some() {
-                return Err(PyValueError::new_err("rules: expected none with a game or state, which has rules"));
+                return Err(PyValueError::new_err("rules: expected none with a game or state, which has its own"));
             }
             if variant.no_jump && !board.world.rules().no_jump {
                 return Err(PyValueError::new_err(
@@ -168,8 +169,8 @@ macro_rules! state_getters {
                 world.threats(&self.state).map(|threat| to_threat(py, world.rules(), &threat)).collect()
             }
 
-            /// The moves to tiles that the player may enter, and then staying. Empty if the game is
-            /// over.
+            /// The moves to tiles that the player may enter, followed by staying. Empty if the game
+            /// is over.
             #[getter]
             fn legal_moves(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
                 let moves = self.board.world.moves(&self.state).filter(|_| !self.state.is_over());

@@ -41,7 +41,7 @@ impl PartialEq for Map {
 }
 
 impl Map {
-    /// A map of a drawing, which is the value of the argument `argument`.
+    /// Reads a map from a drawing. Errors name `argument`.
     pub fn drawn(argument: &str, rows: &Bound<'_, PyAny>, name: &str, difficulty: &str) -> PyResult<Self> {
         let drawing = match rows.cast::<PyString>() {
             Ok(drawing) => drawing.to_str()?.to_owned(),

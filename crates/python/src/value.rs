@@ -317,8 +317,8 @@ pub(crate) fn to_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'p
     })
 }
 
-/// Converts a Python value to JSON. Fails if the value cannot be JSON, contains more than
-/// `values_max` values, is nested too deeply or contains itself.
+/// Converts a Python value to JSON. Fails if JSON cannot represent the value, or if the value
+/// contains more than `values_max` values, is nested too deeply or contains itself.
 pub(crate) fn from_value(name: &str, value: &Bound<'_, PyAny>, values_max: usize) -> PyResult<Value> {
     // Count first, so that a large value is rejected before the slow conversion begins.
     JsonReader { name, values_max, values: 0 }.measure(value, 0)?;

@@ -1,8 +1,8 @@
 //! The long audit of proofs: `cargo run --release --package getaway-reference --example audit`.
 //! Solves many small maps, each with its own rules, and verifies the certificates. Then checks that
-//! the verifier accepts no changed or forged certificate whose bound a known line exceeds. After a
-//! failure, the exit code is 1. `--seed S --games 1 --changed 0 --forged 0` repeats the check of a
-//! single game.
+//! the verifier refuses changed and forged certificates if a known line exceeds their bound. After
+//! a failure, the exit code is 1. `--seed S --games 1 --changed 0 --forged 0` repeats the check of
+//! a single game.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

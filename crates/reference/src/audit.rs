@@ -1,7 +1,7 @@
 //! Audits proofs: solves random small maps under random rules with several seeds, verifies every
 //! certificate, and compares the claims of the certificates with one another and with an exhaustive
-//! search, as far as its limit allows. The verifier must refuse a changed or forged certificate if
-//! a known line exceeds the bound. The exhaustive search shares only the simulator with the prover.
+//! search up to a limit. The verifier must refuse a changed or forged certificate if a known line
+//! exceeds the bound. The exhaustive search shares only the simulator with the prover.
 
 use std::collections::HashSet;
 use std::fmt;

@@ -25,7 +25,7 @@ mod tests {
     fn next_is_the_fraction_above_the_floor() {
         let mut seed = 0;
         assert_eq!(next(&mut seed, SCALE), 0.0);
-        // sin(1) = 0.8414709848..., and sin(4) = -0.7568024953..., which is negative.
+        // sin(1) = 0.8414709848..., and sin(4) = -0.7568024953...
         assert!((next(&mut seed, SCALE) - 0.709_848_078_965).abs() < 1e-9);
         seed = 4;
         assert!((next(&mut seed, SCALE) - 0.975_046_920_718).abs() < 1e-9);

@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn intersections_are_sorted_by_view_and_ties_keep_their_order() {
-        // A tooth of the comb hangs from each junction. Junctions with deeper teeth see more tiles.
+        // A dead end hangs from each intersection. Longer dead ends mean more tiles in view.
         let layout = draw(&[
             "#########", //
             ".........",

@@ -33,8 +33,8 @@ pub struct Memory {
     pub seen: Option<Position>,
     /// Hawk: the intersection to which it is moving.
     pub post: Option<Position>,
-    /// Hawk: counts its moves without a target, from 0, or from `-hawk_rest_moves` after it reached
-    /// a post.
+    /// Hawk: the number of its moves without a target, counted from 0, or from `-hawk_rest_moves`
+    /// after it reached a post.
     pub idle_rounds: i32,
 }
 
@@ -86,7 +86,7 @@ impl Threat {
         is_due
     }
 
-    /// The view of the style, or `None` for bulls and goldfish, which do not see the player.
+    /// Returns the style's view of the player, or `None` for bulls and goldfish, which have none.
     pub(crate) fn view(&self) -> Option<View> {
         match self.style {
             Style::Bull | Style::Goldfish => None,

@@ -232,5 +232,5 @@ fn work_is_counted_and_limited() {
     let steps = verify_within(&certificate, &layout, u64::MAX).expect("it is true");
     assert_eq!(verify_within(&certificate, &layout, steps), Ok(steps));
     let error = verify_within(&certificate, &layout, steps - 1).expect_err("one step less");
-    assert_eq!(error.message, format!("checking it takes more than {} steps", steps - 1));
+    assert_eq!(error.message, format!("verification takes more than {} steps", steps - 1));
 }

@@ -22,7 +22,8 @@ pub(super) enum Answer {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CommandCounts {
     pub commands: u32,
-    /// Commands for earlier ticks, except second commands for the tick that was answered last.
+    /// Commands for earlier ticks, except second commands for the last tick that the bot answered
+    /// in time.
     pub late_commands: u32,
     pub invalid_commands: u32,
 }

@@ -31,7 +31,8 @@ pub struct GameResult {
     /// Ticks played with a command.
     pub commands: u32,
     pub missed_ticks: u32,
-    /// Commands for earlier ticks, except second commands for the tick that was answered last.
+    /// Commands for earlier ticks, except second commands for the last tick that the bot answered
+    /// in time.
     pub late_commands: u32,
     pub invalid_commands: u32,
     /// Set if the bot left or was disconnected; the remaining ticks were played without it.

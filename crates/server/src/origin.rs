@@ -23,10 +23,10 @@ pub(crate) struct Refusal {
 
 const VALUE_CHARS_MAX: usize = 100;
 
-/// `Origin` must match `Host`, as in requests of this server's page. A GET or HEAD, including a
-/// websocket handshake, may lack `Origin`, because programs usually send none. `Sec-Fetch-Site`, if
-/// present, must be `same-origin` or `none`. With `on_loopback`, `Host` must name this machine or
-/// be the unspecified address.
+/// `Origin` must match `Host`, as in requests from this server's page. A GET or HEAD, including
+/// a websocket handshake, may lack `Origin`, because programs usually send none. `Sec-Fetch-Site`,
+/// if present, must be `same-origin` or `none`. With `on_loopback`, `Host` must name this machine
+/// or be the unspecified address.
 pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> Result<(), Refusal> {
     let host = single(headers, &header::HOST);
     let host_name = host.ok().flatten().and_then(|host| host.to_str().ok());

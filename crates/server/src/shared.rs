@@ -50,7 +50,7 @@ pub(super) async fn wait_for_end(all_played: &mut watch::Receiver<bool>) {
     let _ = all_played.wait_for(|all_played| *all_played).await;
 }
 
-/// Runs `work` on a new thread. If the thread cannot be started or panics, the receiver fails.
+/// Runs `work` on a new thread. If the thread cannot be started or panics, receiving fails.
 pub(super) fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
     let (sender, receiver) = oneshot::channel();
     let _ = thread::Builder::new().spawn(move || drop(sender.send(work())));

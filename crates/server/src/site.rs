@@ -2,7 +2,7 @@
 //! [`ENDPOINTS`], and every request must pass [`origin::check`]. Apart from websocket handshakes,
 //! GET requests receive only the page: any website can send a GET request, for example for an
 //! image, and browsers rarely add `Origin` to it. All other endpoints accept only POST requests.
-//! Requests can name only planners of this library.
+//! Requests can run only this library's planners.
 
 use std::sync::Arc;
 

@@ -2,7 +2,7 @@
 //! which shares only the simulator with the solver, checks the tick that lost each game, unless the
 //! search reaches a limit of time or states.
 //!
-//! `cargo run --release --package getaway-viewer --example check_analysis -- [--games 60]
+//! Usage: `cargo run --release --package getaway-viewer --example check_analysis -- [--games 60]
 //! [--seconds 60] [--maps DIR]...`. The exit code is 1 if a check fails, or if fewer games are lost
 //! than requested.
 
@@ -17,7 +17,7 @@ use getaway::planner::{Budget, Decider, Outcome, SurvivalOptions, by_name};
 use getaway_viewer::{ANALYSIS_TICKS, Analysis};
 
 const PLANNERS: [&str; 3] = ["safest", "sampling", "cautious"];
-/// Budget per decision. It is small, so that the planners play weakly.
+/// Budget per decision in simulated ticks, small so that the planners play weakly.
 const DECISION_TICKS: u64 = 2_000;
 const MAP_TICKS: u64 = 20_000_000;
 /// Maximum number of states per tick of the exhaustive search: about a gigabyte of memory.

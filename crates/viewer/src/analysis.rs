@@ -2,13 +2,14 @@
 //! *last savable tick*), this line, and the decision that lost the game.
 //!
 //! In a game that follows the rules, if no line survives from a tick, none survives from any later
-//! tick. The analysis therefore searches from single ticks: first backwards from the end in growing
-//! strides, then by bisection.
+//! tick. The analysis therefore searches from single ticks (*probes*): first backwards from the end
+//! in growing strides, then by bisection.
 //!
 //! The *room left* in a tick is the number of tiles on which the player can be alive [`ROOM_TICKS`]
-//! ticks later, or at the end of a game that ends earlier. The search for these tiles keeps one
+//! ticks later, or at the end of the game if that is earlier. The search for these tiles keeps one
 //! state per tile and tick, so it can miss some. If the player is alive [`ROOM_TICKS`] ticks later
-//! in the game, or else on the line (unless it begins before the tick), its tile is counted too.
+//! in the game, its tile at that time is always counted. Otherwise, its tile at that time on the
+//! line is counted, unless the line begins before the tick.
 //!
 //! Guarantees: the line, when played from the last savable tick, survives to the end. If
 //! `is_proven` is true for a lost game, no line survives from any tick after the last savable tick.

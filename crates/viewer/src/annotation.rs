@@ -1,4 +1,4 @@
-//! The threats' targets and paths, the ticks until a threat can reach each tile, and fatal tiles.
+//! The threats' targets and paths, the ticks until a threat can reach each tile, and deadly tiles.
 
 use getaway::game::{Direction, Position, State, Style, Threat, World};
 use getaway::planner::{CautiousRules, ObservedThreat};

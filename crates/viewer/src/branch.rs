@@ -1,6 +1,6 @@
 //! Branches: continuations of a game with different moves from some tick on.
 //!
-//! Guarantees: a page can request only planners of this library.
+//! Guarantees: a page can run only this library's planners.
 
 use thiserror::Error;
 

@@ -102,7 +102,7 @@ pub(crate) struct LayerStyle {
     pub trail_opacity: f32,
     /// Base radius of a dot of the trail, and an extra radius, which shrinks to 0 as the dot ages.
     pub trail_radius: [f32; 2],
-    /// Distance from the crossed box on a fatal tile to the tile's edge.
+    /// Distance from the crossed box on a deadly tile to the tile's edge.
     pub deadly_inset: f32,
     pub deadly_width: f32,
     pub path_width: f32,

@@ -213,9 +213,9 @@ impl GameLog {
         }
     }
 
-    /// The state that the next message shows; `None` if it is impossible. Assumes that the
-    /// commanded move was played, unless no tick is missing and only another move explains the
-    /// player's position.
+    /// The state that the next message shows; `None` if no running state can fit the message.
+    /// Assumes that the commanded move was played, unless no tick is missing and only another move
+    /// explains the player's position.
     fn successor(&self, state: &State, commanded: Move, message: &GameMessage) -> Option<After> {
         let world = &self.world;
         let found = message.your_character.position;
@@ -342,9 +342,9 @@ fn known_map<'a>(message: &GameMessage, notes: Option<&GameNotes>, maps: &'a [Ma
     shown.first().copied()
 }
 
-/// The world of a recording. Messages do not distinguish see-through tiles from open tiles. So the
-/// see-through tiles come from the known map; without one, they are inferred from the recording if
-/// it follows the rules.
+/// The world of a recording. Messages do not distinguish see-through tiles from open tiles, so the
+/// see-through tiles come from the known map. Without a known map, they are inferred from the
+/// recording if it follows the rules.
 fn world_of(
     path: &Path,
     first: &GameMessage,

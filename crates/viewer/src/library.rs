@@ -168,8 +168,8 @@ impl GameLibrary {
         Some(to_json(game.analysis.get_or_init(|| Analysis::of_log(&game.log, analysis_budget()))))
     }
 
-    /// The states up to frame `index`, from after the last unknown state on; `None` if the state of
-    /// frame `index` is unknown.
+    /// The longest run of known states that ends at frame `index`; `None` if the state of frame
+    /// `index` is unknown.
     pub fn states(&self, number: u64, index: usize) -> Option<GameStates> {
         let LibraryGame { log, .. } = &*self.game(number)?;
         let ticks = log.ticks.get(..=index).unwrap_or(&log.ticks);

@@ -1,8 +1,8 @@
 //! The packed format of a replay: a JSON header and binary frames, unpacked by the page.
 //!
-//! Most numbers are stored as zigzag-encoded varints. Such a varint holds the number minus its last
-//! packed value, or the number itself if it has not been packed before. So a packed range of frames
-//! can be decoded on its own.
+//! Most numbers are stored as zigzag-encoded varints. Such a varint holds the difference from the
+//! last packed value of the same field, or the number itself if the field has not been packed
+//! before. So a packed range of frames can be decoded on its own.
 //!
 //! A frame holds a flags byte, the tick, the player's x and y, and each threat's x, y and
 //! direction. An annotation adds, for each threat, the intent's kind and count, the target's x and

@@ -39,7 +39,7 @@ fn draw(world: &World, states: &[State], heading: Direction, speed: f64) -> Stri
     draw_streets(&mut out, layout);
     let seconds = (frames.len() - 1) as f64 / (drawing().layers.ticks_per_second * speed);
     let animation = Animation { seconds };
-    // For the actors, the origin is the middle of the top left tile, and a tile has side 1.
+    // For the actors, the origin is the middle of the top-left tile, and a tile has side 1.
     let _ = write!(out, "<g transform=\"translate({0} {0}) scale({TILE})\">", TILE / 2);
     for (threat, spawn) in layout.threats.iter().enumerate() {
         let places = frames.iter().map(|frame| frame.threats[threat]).map(|(at, facing)| ([at.x, at.y], facing));

@@ -4,8 +4,8 @@ use crate::proof::model::Model;
 use crate::proof::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 
-/// Once a whole sweep has done more than this work, its backward pass ends when a segment's first
-/// layer is too wide, because few narrow sweeps start before such a layer. The limit is
+/// Once a wide sweep has done more work than this, its backward pass ends when a segment's first
+/// layer is too large, because few narrow sweeps start before such a layer. The limit is
 /// `RETURN_LEN` combinations, or twice as many if at least 1 / `DROPPED_DIVISOR` of the segment's
 /// states were dropped.
 const RETURN_WORK_MIN: u64 = 1_000_000;
@@ -109,8 +109,8 @@ impl<const N: usize> Sweep<N> {
             let dropped = self.kept.segment_states - self.kept.segment_kept;
             let is_same = DROPPED_DIVISOR * dropped < self.kept.segment_states;
             let len = lookup.layer().len();
-            let is_wide = len > 2 * RETURN_LEN || is_same && len > RETURN_LEN;
-            is_over |= self.limits.is_whole && is_wide && self.work > RETURN_WORK_MIN;
+            let is_large = len > 2 * RETURN_LEN || is_same && len > RETURN_LEN;
+            is_over |= self.limits.is_wide && is_large && self.work > RETURN_WORK_MIN;
             (self.kept.segment_states, self.kept.segment_kept) = (0, 0);
         }
         self.after = Some((mask, lookup));

@@ -22,13 +22,13 @@ impl End {
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::proof) struct SweepLimits {
-    /// Maximum combinations after a threat joins a layer. Does not apply to the first new threat of
-    /// a sweep, nor to those of a known set that covers the layer's threats. If 0, only the first
-    /// threat joins.
+    /// Maximum number of combinations after a threat joins a layer. Does not apply to the first new
+    /// threat of a sweep, nor to the threats of a known set that covers the layer's threats. If 0,
+    /// only the first threat joins.
     pub join_len: usize,
     pub layer_len: usize,
-    /// In the forward pass, the maximum bytes of a layer, and of all checkpoints. In the backward
-    /// pass, the maximum bytes of a segment without its last layer.
+    /// In the forward pass, the maximum bytes of a layer, and of all checkpoints together. In the
+    /// backward pass, the maximum bytes of a segment without its last layer.
     pub kept_bytes: usize,
     /// A sweep that reaches the target continues beyond it, at most to this tick, to prove a later
     /// tick out of reach.
@@ -36,7 +36,7 @@ pub(in crate::proof) struct SweepLimits {
     /// The mask of the threats that never join.
     pub left_out: Combination,
     /// True if all threats not in `left_out` join in their initial states at the first tick.
-    pub is_whole: bool,
+    pub is_wide: bool,
     pub counts_draws: bool,
 }
 
@@ -47,6 +47,6 @@ impl SweepLimits {
 
     pub fn over<const N: usize>(self, target: &Target<N>, mask: Combination) -> Self {
         let (all, draws) = target.masks();
-        Self { left_out: all & !mask, is_whole: true, counts_draws: mask & draws != 0, ..self }
+        Self { left_out: all & !mask, is_wide: true, counts_draws: mask & draws != 0, ..self }
     }
 }

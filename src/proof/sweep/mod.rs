@@ -23,10 +23,10 @@ pub(super) use saved::SavedSweep;
 
 /// Initial number of ticks between two checkpoints, and maximum number of layers in a segment.
 const CHECKPOINT_TICKS: usize = 16;
-/// The limit on a sweep's work beyond the target is its work before the target (for a whole sweep,
-/// 1 / `WHOLE_BEYOND_DIVISOR` of this work), or `BEYOND_WORK_MIN` if that is more.
+/// The limit on a sweep's work beyond the target is its work before the target (for a wide sweep,
+/// 1 / `WIDE_BEYOND_DIVISOR` of this work), or `BEYOND_WORK_MIN` if that is more.
 const BEYOND_WORK_MIN: u64 = 200_000;
-const WHOLE_BEYOND_DIVISOR: u64 = 4;
+const WIDE_BEYOND_DIVISOR: u64 = 4;
 
 #[derive(Debug)]
 struct StoredLayer<const N: usize> {
@@ -56,6 +56,7 @@ struct Begin {
     /// The sweep's `from_tick` in the proof. Below `from` if the sweep starts from a reachable
     /// layer.
     origin: usize,
+    /// The mask of the known set or reachable layer from which the sweep starts, or 0.
     base: Combination,
 }
 
@@ -153,7 +154,7 @@ impl<const N: usize> Sweep<N> {
         }
     }
 
-    /// Creates a whole sweep that starts from a reachable layer over the threats in `mask`.
+    /// Creates a wide sweep that starts from a reachable layer over the threats in `mask`.
     pub fn onwards(
         model: &Model<N>,
         target: &Target<N>,
@@ -251,7 +252,7 @@ impl<const N: usize> Sweep<N> {
                 let stored =
                     StoredLayer { tick: self.front.tick, mask: self.front.mask, layer: self.front.layer.clone() };
                 self.turning = Some(Turning { stored, joins: self.joins.len(), work: self.work });
-                let work = if self.limits.is_whole { self.work / WHOLE_BEYOND_DIVISOR } else { self.work };
+                let work = if self.limits.is_wide { self.work / WIDE_BEYOND_DIVISOR } else { self.work };
                 self.phase = Phase::Beyond { work_max: BEYOND_WORK_MIN.max(work) };
                 self.front.is_ready = true;
                 return Ok(None);
@@ -268,7 +269,7 @@ impl<const N: usize> Sweep<N> {
             self.front.is_ready = true;
         }
         self.step(model, target, meter);
-        Ok(self.is_wide().then_some(End::TooBig))
+        Ok(self.is_large().then_some(End::TooBig))
     }
 
     /// Continues beyond the target, where no known sets restrict the layers.
@@ -280,7 +281,7 @@ impl<const N: usize> Sweep<N> {
         meter: &mut BudgetMeter,
     ) -> Result<Option<End>, StopReason> {
         let work_at_target = self.turning.as_ref().map_or(0, |turning| turning.work);
-        let is_too_much = self.work > work_at_target + work_max || self.is_wide();
+        let is_too_much = self.work > work_at_target + work_max || self.is_large();
         if !self.front.is_ready && !is_too_much {
             self.widen(model, target, meter)?;
             self.front.is_ready = true;
@@ -305,7 +306,7 @@ impl<const N: usize> Sweep<N> {
         Ok(end)
     }
 
-    fn is_wide(&self) -> bool {
+    fn is_large(&self) -> bool {
         self.front.layer.len().max(self.join.len()) > self.limits.layer_len
     }
 
@@ -320,10 +321,10 @@ impl<const N: usize> Sweep<N> {
 
     /// Adds missing threats. A narrow sweep adds those in `begin.base` and one more at its first
     /// tick, later those of a known set that covers the layer's threats, and others while few
-    /// states are left. A whole sweep adds threats only at the model's first tick.
+    /// states are left. A wide sweep adds threats only at the model's first tick.
     fn widen(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let limits = self.limits;
-        if !limits.is_whole {
+        if !limits.is_wide {
             let has_more = |known: &&Known<N>| self.front.mask & !known.mask == 0 && known.mask != self.front.mask;
             let more = target.known(self.front.tick).filter(|known| limits.join_len > 0 && has_more(known));
             let adopted = match more.min_by_key(|known| known.states) {
@@ -346,7 +347,7 @@ impl<const N: usize> Sweep<N> {
             }
             let is_exact = self.front.tick == model.first_tick;
             let is_known = target.is_known(self.front.tick, slot);
-            let can_join = is_exact || !limits.is_whole && (is_known || target.can_join(model, slot, self.front.tick));
+            let can_join = is_exact || !limits.is_wide && (is_known || target.can_join(model, slot, self.front.tick));
             // The product of combinations and keys overestimates the size of the joined layer,
             // because each place of the player excludes many keys. So the product is divided by 4.
             let keys = if is_exact || is_known { 1 } else { target.closure_len(model, slot, self.front.tick) };

@@ -11,7 +11,7 @@ use crate::proof::model::Model;
 use crate::proof::saved::{LayersRead, LayersWritten, SavedLayer, invalid};
 use crate::proof::target::Target;
 
-/// Exceeds all counts of states and of work, but is so low that sums of counts do not overflow.
+/// Exceeds all counts of states and of work, but is low enough that their sums do not overflow.
 const COUNT_MAX: u64 = 1 << 60;
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -74,7 +74,7 @@ def test_foreign_pages_cannot_open_a_websocket(
     page.goto(f"http://{REBOUND}:{port}/")
     assert page.evaluate(OPEN_SOCKET, f"ws://{REBOUND}:{port}/") == "refused"
     assert page.evaluate("fetch('/replay/0/0', { method: 'POST' }).then(({ status }) => status)") == 403
-    # The server's own page may open a socket under each of these names of this machine.
+    # The server's own page may open a socket under each of this machine's local names.
     for host in ("0.0.0.0", "127.0.0.1", "localhost"):
         page.goto(f"http://{host}:{port}/")
         assert page.evaluate(OPEN_SOCKET, f"ws://{host}:{port}/") == "open", host
@@ -182,8 +182,8 @@ def test_nothing_that_a_foreign_page_sends_reaches_a_planner(
         # Playwright may not see all refusals, so `answers` may lack some of the responses.
         assert answers and {"image", "script", "document", "fetch", "eventsource"} <= asked, asked
         for answer in answers:
-            # A GET to 0.0.0.0 may not say which site sent it. The server may then send its page,
-            # but nothing else.
+            # Browsers may send a GET to 0.0.0.0 without naming the foreign site. The server may
+            # answer such a GET with its page, but with nothing else.
             is_plain_page = "0.0.0.0" in answer.url and answer.request.method == "GET"
             expected = {403, 404, 405} | ({200} if answer.url.rstrip("?").endswith(f":{port}/") else set()) if is_plain_page else {403}
             assert answer.status in expected, f"{answer.request.method} {answer.url}: {answer.status}"

@@ -140,8 +140,8 @@ def test_human_plays_a_map_from_the_start_on_one_board(page: Page, view: View) -
 
 
 def test_line_replaces_a_move_onto_a_threat(page: Page, view: View, tmp_path: Path) -> None:
-    # Without jumping, the move onto the threat ends the game within its tick, so two frames have
-    # the same tick.
+    # Without jumping, a move onto a threat ends the game in the tick of the move, so two frames
+    # have the same tick.
     ring = tmp_path / "ring.txt"
     ring.write_text("#######\n#Pg...#\n#.###.#\n#.....#\n#######\n")
     page.goto(view(str(ring), "--planner", "human", "--no-jump"))

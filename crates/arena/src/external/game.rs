@@ -380,7 +380,7 @@ impl<'a> Play<'a> {
                 self.sent_garbage = true;
                 ControlFlow::Continue(())
             }
-            // Too long, or not JSON: the bot fails, because the server would close the connection.
+            // The message is too long or not JSON, so the server would close the connection.
             Err(error) => {
                 self.record.invalid_commands += 1;
                 let text = shortened(message);

@@ -42,7 +42,7 @@ pub(super) struct Stream {
 
 impl Stream {
     /// Creates a stream that writes to the bot's `input` and reads its `output`. The threads end at
-    /// the latest when the stream is dropped and the bot's ends of both are closed.
+    /// the latest when the stream is dropped and the bot's ends of `input` and `output` are closed.
     pub fn new(input: impl Write + Send + 'static, output: impl Read + Send + 'static) -> io::Result<Self> {
         let (to_bot, messages) = mpsc::sync_channel(UNREAD_MESSAGES_MAX);
         let (chunks, from_bot) = mpsc::sync_channel(UNREAD_CHUNKS_MAX);

@@ -1,5 +1,5 @@
 # Runs the bot command $1. Kills the bot's processes when the arena writes a line to its end of the
-# pipe at descriptor $2 or closes this end. If the arena is killed, the kernel closes this end.
+# pipe at descriptor $2 or closes that end. If the arena is killed, the kernel closes it.
 #
 # On Linux this shell is a subreaper: orphaned descendants become its children. The shell also kills
 # the descendants that remain when the bot exits. On other systems, this shell kills only its own
@@ -16,7 +16,7 @@ read -r self rest </proc/self/stat && [ "$self" = $$ ] && children=/proc/$$/task
   until [ "$killed" ]; do
     read -r self name state parent rest </proc/self/stat
     [ "$parent" = $$ ] && [ -r "$children" ] || kill -9 0
-    # Kills the shell's other children, such as the bot. Repeats until there is one, because the bot
+    # Kills the shell's other children, such as the bot. Repeats until it finds one, because the bot
     # may not have been started yet. The loop below kills the remaining descendants.
     read -r found <"$children"
     for pid in $found; do

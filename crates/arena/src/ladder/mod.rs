@@ -325,7 +325,7 @@ impl Ladder {
             if played >= self.units_max || self.pair(left, right).is_closed() {
                 continue;
             }
-            // The variance of the next result, divided by the number of results including it.
+            // The variance of the next result, divided by one plus the number of results so far.
             let odds = (self.ratings[left].estimate - self.ratings[right].estimate) / 400.0;
             let share = 1.0 / (1.0 + 10_f64.powf(-odds));
             let gain = share * (1.0 - share) / (played + 1) as f64;

@@ -22,11 +22,11 @@ pub enum PairResult {
     Worse,
     /// Both tests accept H0: neither entrant is better.
     Equal,
-    /// The tests are undecided, and the entrants only repeat earlier pairs of games.
+    /// At least one test is undecided, and the entrants only repeat earlier pairs of games.
     Exhausted,
 }
 
-/// The results of two entrants on the units up to the first one that either has not played.
+/// The results of two entrants on all units before the first that one of them has not played.
 #[derive(Debug)]
 pub(super) struct PairState {
     by_map: Vec<WinDrawLoss>,
@@ -48,7 +48,7 @@ impl PairState {
         Self { by_map: vec![counts; maps], counts, next_unit: 0, seen: HashSet::new(), repeats: 0, tests }
     }
 
-    /// Processes further units, up to the first unit that either entrant has not played.
+    /// Processes further units as long as both entrants have played them.
     pub fn update(&mut self, left: &[Option<Played>], right: &[Option<Played>]) {
         let both = |unit: usize| Some(((*left.get(unit)?)?, (*right.get(unit)?)?));
         while let Some((left, right)) = both(self.next_unit) {

@@ -176,7 +176,7 @@ fn process_that_ends_early_ends_the_ladder_and_loses_no_finished_game() {
     let folder = tempfile::tempdir().expect("a folder");
     add(folder.path(), &ENTRANTS);
     let error = run(folder.path(), process(5, 7), |_, _| ()).expect_err("an error").to_string();
-    assert_eq!(error, "the cluster: it ended before everything was played");
+    assert_eq!(error, "the cluster: the other process ended before all jobs were done");
     let mut numbers = Vec::new();
     let standing = run(folder.path(), LadderPlayers::Threads(1), |number, _| numbers.push(number));
     assert_eq!(numbers, (1..=standing.expect("a standing").games).collect::<Vec<u64>>());

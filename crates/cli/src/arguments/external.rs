@@ -10,19 +10,20 @@ use super::integer;
 use crate::CliError;
 use crate::output::one_line;
 
-/// Maximum of `--tick-ms` and `--bot-cpu-ms`: one hour. A larger value is probably a typo.
+/// Limit on `--tick-ms` and on `--bot-cpu-ms`: one hour. A larger value is probably a typo.
 const MAX_TICK_MS: u64 = 3_600_000;
 const MAX_MEMORY_MB: u64 = 1 << 20;
 
 #[derive(Args)]
 #[command(next_help_heading = "External bots")]
 pub(crate) struct BotArgs {
-    /// Time limit of an external bot per tick after its start, in milliseconds;
-    /// {n}if the bot is late, the tick is played without a command
+    /// Time limit of an external bot per tick, in milliseconds; a new process has
+    /// {n}more time for its first tick; if the bot is late, the tick is played
+    /// {n}without a command
     #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
     tick_ms: u64,
     /// Write the output of external bots into this folder, one file per game;
-    /// {n}for pipe: bots, only their standard error
+    /// {n}for `pipe:` bots, only their standard error
     #[arg(long, value_name = "DIR", value_parser = PathBufValueParser::new().try_map(folder))]
     logs: Option<PathBuf>,
     /// Maximum total memory of an external bot's processes in MiB, sampled during
@@ -58,8 +59,8 @@ impl BotArgs {
 pub(crate) struct ExternalArgs {
     #[command(flatten)]
     bot: BotArgs,
-    /// Start a new process of each pipe: bot for every game; by default, a
-    /// {n}process plays one game after another (exec: bots always get a new process)
+    /// Start a new process of each `pipe:` bot for every game; by default, a
+    /// {n}process plays one game after another (`exec:` bots always get a new process)
     #[arg(long)]
     restart: bool,
 }

@@ -17,7 +17,7 @@ use crate::output::{Progress, ending, one_line};
 
 const MOVES_SHOWN: usize = 60;
 const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
-/// Maximum number of ticks, around the last savable tick, whose room left is printed.
+/// Maximum number of ticks in the line `Room left by tick`.
 const CURVE_TICKS: usize = 10;
 
 const EXAMPLES: &str = "Examples:

@@ -46,7 +46,7 @@ enum BenchmarkCommand {
     Run(RunArgs),
     /// Compare runs on the same track
     Table(TableArgs),
-    /// Check a run's records, and merge longer lines and lower bounds into the benchmark's records
+    /// Check a run's records, and merge longer lines and tighter bounds into those of the benchmark
     Submit(SubmitArgs),
     /// Write the public instances, or fresh instances like them, into a new folder
     Instances(InstancesArgs),
@@ -310,9 +310,9 @@ fn improved(records: &Path, new: Record) -> Result<Option<(Record, &'static str)
     let mut known = Record::load(&path).map_err(|error| error.to_string())?;
     let merge = known.merge(&new).map_err(|why| format!("{}: {why}", path.display()))?;
     let words = match (merge.line, merge.bound) {
-        (true, true) => "longer line, lower bound",
+        (true, true) => "longer line, tighter bound",
         (true, false) => "longer line",
-        (false, true) => "lower bound",
+        (false, true) => "tighter bound",
         (false, false) => return Ok(None),
     };
     Ok(Some((known, words)))

@@ -1,5 +1,6 @@
-//! Guarantees: if the planners are deterministic for a given seed, the files do not depend on
-//! threads, a cluster or interruptions. The command keeps files that do not belong to the dataset.
+//! Guarantees: if the planners are deterministic for a given seed, the files do not depend on the
+//! number of threads, on a cluster or on interruptions. The command keeps files that do not belong
+//! to the dataset.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};

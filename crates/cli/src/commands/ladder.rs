@@ -1,5 +1,5 @@
-//! Guarantees: a finished game is in the journal before it is shown. An existing page is
-//! overwritten only if its first line shows that this program wrote it.
+//! Guarantees: a finished game is in the journal, `ladder.jsonl`, before it is shown. An existing
+//! page is overwritten only if its first line shows that this program wrote it.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -38,9 +38,9 @@ const EXAMPLES: &str = "Examples:
 
 /// Rate entrants, which can come and go at any time, by playing the most informative games
 ///
-/// The folder holds the journal, every game, and index.html with the standing and the latest games.
-/// {n}Without --minutes, the ladder ends when every pair of entrants at most two places apart is
-/// {n}decided, only repeats its games, or has played --samples games per map.
+/// The folder holds the journal (ladder.jsonl), every game, and index.html with the standing and
+/// {n}the latest games. Without --minutes, the ladder ends when every pair of entrants at most two
+/// {n}places apart is decided, only repeats earlier games, or has played --samples games per map.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LadderArgs {

@@ -42,8 +42,8 @@ pub(crate) struct PlayArgs {
     planner: String,
     #[command(flatten)]
     budget: BudgetArgs,
-    /// Maximum slack of survival's plans: with slack N, the player could at
-    /// {n}any time stand still for N threat moves and survive them [default: 4]
+    /// Maximum slack of survival's plans: with slack N, the player would
+    /// {n}survive if it stood still for N threat moves at any time [default: 4]
     #[arg(long, alias = "patience", value_name = "N", value_parser = integer::<u8>(0..=8))]
     slack: Option<u8>,
     #[command(flatten)]

@@ -17,7 +17,7 @@ const EXAMPLES: &str = "Examples:
   getaway rules                                  the server's rules as a rules file
   getaway rules --seed 7 --changes 2 > variant.json
   getaway serve --rules variant.json
-  getaway rules --diff variant.json              how they differ from the server's
+  getaway rules --diff variant.json              how the variant differs from the server's rules
   getaway rules --diff one.json two.json --json";
 
 /// Print the server's rules or a random variant of them as JSON, or compare rules files

@@ -151,10 +151,10 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     Ok(writeln!(out, "{}", one_line(&file.path().display().to_string()))?)
 }
 
-/// Several sources, or one with `--with`, are recordings or folders of recordings. A single source
-/// without `--with` is a recording or such a folder if its path ends in `.jsonl` or `.jsonl.gz`, if
-/// it is a file whose path does not end in `.txt`, or if it is a folder without `layout.png`.
-/// Otherwise it is a map.
+/// Returns the recordings or the map to show. Several sources, or one with `--with`, are recordings
+/// or folders of recordings. Without `--with`, a single source is a map, unless its path ends in
+/// `.jsonl` or `.jsonl.gz`, it is a file without the extension `.txt`, or it is a folder without
+/// `layout.png`.
 fn source(args: &ViewArgs) -> Result<Source, CliError> {
     let is_recording = |path: &Path| {
         let name = path.to_string_lossy();

@@ -1,5 +1,5 @@
-//! Output files. Commands check the output files of their options before their main work, so that a
-//! mistake in a path does not cost the result.
+//! Output files. Commands check their output paths before their main work, so that a wrong path
+//! does not waste the work.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -70,8 +70,8 @@ impl OutputFile {
         renamed.map(drop).map_err(|error| error.error)
     }
 
-    /// Returns the file to write: the path or, if this is a link to an existing file that may be
-    /// replaced, the link's target.
+    /// Returns the file to write: the path or, if it links to an existing file that may be
+    /// replaced, that file.
     fn target(&self) -> PathBuf {
         let linked = if self.overwrite { fs::canonicalize(&self.path).ok() } else { None };
         linked.unwrap_or_else(|| self.path.clone())

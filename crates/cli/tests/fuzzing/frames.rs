@@ -28,7 +28,7 @@ const FRAMES_MAX: usize = 110;
 const READ_TIMEOUT: Duration = Duration::from_millis(10);
 const STAY_TIME: Duration = Duration::from_millis(500);
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
-/// No operation in these tests takes longer, even on a busy machine.
+/// A limit that no operation in these tests should reach, even on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const REFERENCE_TEAM: &str = "reference";
 const COMPLETE_SCORE: u32 = 10_005;

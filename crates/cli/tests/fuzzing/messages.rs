@@ -75,7 +75,8 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// Returns the bundled maps and two large halls, whose tables take several ticks to build.
+/// Returns the bundled maps and two open 64x64 maps, for which the bot needs several ticks to build
+/// its tables.
 fn layouts() -> Vec<Layout> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps");
     let entries = MapLibrary::new([folder]).list().unwrap_or_default();

@@ -218,7 +218,7 @@ fn greedy_rollouts_avoid_the_colour_that_is_most_frequent_where_they_start() {
         let line = search.run(&game, &later, Budget::passes(1)).best.expect("a game");
         assert_eq!(line.actions[0].colour, 2);
     }
-    // Outside a rollout, colour 1 of `later` is still tabu, so groups of both other colours are drawn.
+    // Outside a rollout, colour 1 of `later` is still tabu, so groups of the others are drawn.
     let drawn = |seed| game.greedy(&later, &mut Vec::new(), &mut Generator::from_seed(seed), &mut 0).colour;
     assert!((0..50).any(|seed| drawn(seed) == 0) && (0..50).any(|seed| drawn(seed) == 2));
 }

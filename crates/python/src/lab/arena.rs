@@ -116,9 +116,9 @@ fn row<'py>(py: Python<'py>, game: &GameRecord) -> PyResult<Bound<'py, PyDict>> 
     Ok(row)
 }
 
-/// A cache of one series, dataset or bank, with its spec: workers often do many jobs in a row with
-/// the same spec. A thread holds the mutex only while it holds the interpreter lock, so the mutex
-/// is free in a forked process.
+/// Caches the last series, dataset or bank of problems with its spec, because workers often do many
+/// jobs in a row with the same spec. A thread holds the mutex only while it holds the interpreter
+/// lock, so the mutex is free in a forked process.
 struct Latest<T: ?Sized>(Mutex<Option<(String, Arc<T>)>>);
 
 impl<T: ?Sized> Latest<T> {

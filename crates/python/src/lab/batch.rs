@@ -341,7 +341,7 @@ impl Batch {
     }
 }
 
-/// The dimensions and the dtype of a NumPy array, or the type of another value, for an error.
+/// For error messages: the dimensions and dtype of a NumPy array, or the type of any other value.
 fn kind_of(value: &Bound<'_, PyAny>) -> String {
     match value.cast::<PyUntypedArray>() {
         Ok(array) => format!("a {}D array of {}", array.ndim(), array.dtype()),
@@ -368,7 +368,7 @@ pub(super) fn boards(
     Ok(boards)
 }
 
-/// Returns one board per distinct `Arc<World>`, and for each given board the index of its own.
+/// Returns one board per distinct `Arc<World>`, and for each board in `given`, an index into these.
 fn distinct(given: Vec<Arc<Board>>) -> (Vec<Arc<Board>>, Vec<usize>) {
     let (mut boards, mut known) = (Vec::new(), HashMap::new());
     let indices = given.into_iter().map(|board| {
@@ -437,7 +437,7 @@ impl Batch {
         Ok(self.observations.array(py))
     }
 
-    /// Play one tick of every game, or reset the game if it is over. Return the observations,
+    /// Play one tick of every game that is not over, and reset the others. Return the observations,
     /// rewards and terminations.
     ///
     /// A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player
@@ -513,9 +513,9 @@ impl Batch {
         PyArray1::from_iter(py, masks.into_iter().map(|mask| mask as i8)).reshape([games, Move::ALL.len()])
     }
 
-    /// Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats), for
-    /// the largest number of threats on a map of the batch. Each row is a "state" observation of
-    /// `getaway.gymnasium`; `set_state` accepts the array.
+    /// Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats), where
+    /// `threats` is the largest number of threats on any map of the batch. Each row is a "state"
+    /// observation of `getaway.gymnasium`; `set_state` accepts the array.
     fn get_state<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i16>>> {
         let (games, length) = (self.batch.len(), self.batch.shape().state());
         let mut numbers = vec![0; games * length];
@@ -562,8 +562,8 @@ impl Batch {
 
     /// Judge every action of every game, like `getaway.safe_moves`.
     ///
-    /// The call releases the interpreter lock, and Ctrl-C interrupts it. The result does not depend
-    /// on the number of threads.
+    /// The call releases the interpreter lock and can be interrupted with Ctrl-C. The result does
+    /// not depend on the number of threads.
     ///
     /// Args:
     ///     threads: number of threads that solve games; by default the batch's number of threads.

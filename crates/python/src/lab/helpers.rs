@@ -26,8 +26,8 @@ impl Helpers {
         self.threads
     }
 
-    /// Calls `task(number, threads)` for each number below `threads`, with 0 in the calling thread.
-    /// Without helper threads, calls `task(0, 1)`. Panics if a call panics.
+    /// Calls `task(number, threads)` for each number below `threads`; number 0 runs in the calling
+    /// thread. Without helper threads, calls `task(0, 1)`. Panics if a call panics.
     pub fn run(&mut self, task: &(dyn Fn(usize, usize) + Sync)) {
         let threads = self.threads;
         let Some(pool) = self.pool() else { return task(0, 1) };

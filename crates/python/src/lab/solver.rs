@@ -13,18 +13,18 @@ use crate::value::to_value_of;
 const MEMORY_MAX_BYTES: usize = 256 << 20;
 
 /// Simulated ticks per slice. A slice takes about 0.1 s. Slices of equal time would make the answer
-/// vary.
+/// depend on the machine.
 const SLICE_TICKS: u64 = 1_000_000;
 
-/// Solve a game, from the start of a map or from a state.
+/// Solve a game from the start of a map, or from the current state of a game.
 ///
 /// The search ends when it finds a line that survives, when it proves that no line is longer than
 /// the longest one found, or at a limit. Unless the time limit is reached, the same arguments give
-/// the same moves on every machine. The call releases the interpreter lock, and Ctrl-C interrupts
-/// it.
+/// the same moves on every machine. The call releases the interpreter lock and can be interrupted
+/// with Ctrl-C.
 ///
 /// Args:
-///     map: a map, a game or a state, as for `Game`.
+///     map: a map, its name or path, to solve from the start, or a game or state to continue.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: a dict of the rules that differ from the server's.
 ///     time_limit_ms: time limit in milliseconds.

@@ -13,7 +13,7 @@ use crate::convert::{optional_u64, without_gil};
 use crate::game::State;
 use crate::value::{to_move, to_value_of};
 
-/// Default budget per move, in simulated ticks. They take about ten milliseconds.
+/// Default budget per move in simulated ticks, which take about ten milliseconds.
 pub(super) const SAFE_MOVES_TICKS: u64 = 100_000;
 
 /// Games per thread between two checks for Ctrl-C.

@@ -97,8 +97,9 @@ fn generated(dice: &mut Dice) -> Layout {
     map.expect("sizes from 9x9 have room for a player").layout
 }
 
-/// Returns a maze that may have loops and unconnected parts: each cell draws two or three random
-/// directions, which may repeat, and opens the next tile in each of them unless it is off the map.
+/// Returns a maze that may have loops and unconnected parts. Opens every tile with odd coordinates
+/// and, unless they are off the map, its neighbours in two or three random directions, which may
+/// repeat.
 fn maze(dice: &mut Dice, side_max: i32) -> Layout {
     let mut layout = blank(dice, side_max);
     for position in positions(&layout).filter(|p| p.x % 2 == 1 && p.y % 2 == 1) {
@@ -141,7 +142,8 @@ fn place_player(layout: &mut Layout, dice: &mut Dice) {
     }
 }
 
-/// Usually places a few threats far from the player. Some maps get none, many, or a close one.
+/// Usually places a few threats far from the player. Some maps get no threats, many threats, or one
+/// next to the player.
 fn place_threats(layout: &mut Layout, dice: &mut Dice) {
     let (player, mut open): (_, Vec<Position>) = (layout.player, layout.open_positions().collect());
     let count = match dice.below(32) {

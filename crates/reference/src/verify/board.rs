@@ -43,8 +43,8 @@ pub(super) struct Moment {
     /// True in the first tick if the threat's view is stale: the view is then off the grid.
     pub is_off_grid: bool,
     pub looks: bool,
-    /// For an owl, its moves after this tick before it looks again or the game ends, capped at 1 if
-    /// owls do not look in this tick. For other styles, 0.
+    /// For an owl, the number of moves after this tick before it looks again or the game ends,
+    /// capped at 1 if owls do not look in this tick. For other styles, 0.
     pub moves_left: u16,
 }
 
@@ -207,7 +207,7 @@ impl<const N: usize> Board<N> {
                 self.steps_left.set(left);
                 Ok(())
             }
-            None => Err(format!("checking it takes more than {} steps", self.steps_max)),
+            None => Err(format!("verification takes more than {} steps", self.steps_max)),
         }
     }
 }

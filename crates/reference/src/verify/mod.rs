@@ -21,16 +21,16 @@
 //!   the state of every game that reaches the target. If the last layer is not empty, the sweep
 //!   goes back from it and drops states without a successor; only the proof's last sweep omits this
 //!   *backward pass*. The remaining layers become known sets, within the limits of
-//!   [`Verifier::add_known`]. A new known set replaces known sets over its threats or some of them,
-//!   and restricts known sets over its threats and others.
+//!   [`Verifier::add_known`]. A new known set replaces known sets over the same threats or some of
+//!   them. If known sets over these and more threats exist, the new set restricts them instead.
 //! - If a layer is empty, no game reaches the target. An exhaustive search is a sweep in which all
 //!   threats that see the player join in the first tick.
 //!
 //! A *state ID* encodes the state of a threat, or several states in which a hawk may be. A layer
 //! maps each combination of state IDs to the tiles where the player can be. The literal threats
 //! choose a move for each tile of the player, and tiles for which all threats have the same next
-//! state IDs stay together. The layers of a long sweep may not fit into memory. The sweep then keeps
-//! only some layers, called *checkpoints*, and the backward pass computes the other layers again.
+//! state IDs stay together. The layers of a long sweep may not fit into memory. The sweep then
+//! keeps only some layers, called *checkpoints*, and the backward pass computes the others again.
 //!
 //! A *key* is the part of a threat's state that, together with the player's moves, determines its
 //! future, apart from the posts that a hawk picks, which also depend on its seed. If a hawk joins
@@ -68,8 +68,8 @@
 //! must contain the states of the line.
 //!
 //! The verifier accepts a bound below 2001 only if one of its own sweeps, with a target of at most
-//! the bound, runs out of states. If a game reaches a target, no sweep for this target does so. The
-//! total work, counted in steps, is limited.
+//! the bound, runs out of states. If a game reaches a target, no sweep for this target runs out of
+//! states. The total work, counted in steps, is limited.
 
 mod board;
 mod layer;
@@ -223,8 +223,8 @@ struct Joins<'a> {
     counts_draws: bool,
 }
 
-/// Evenly spaced layers for the backward pass. If more than two layers exceed `bytes_max`, the
-/// interval doubles.
+/// Evenly spaced layers for the backward pass. The interval doubles while there are more than two
+/// layers and their total size exceeds `bytes_max`.
 struct Checkpoints<const N: usize, const W: usize> {
     layers: Vec<(usize, Layer<N, W>)>,
     interval: usize,
@@ -242,8 +242,8 @@ impl<const N: usize, const W: usize> Checkpoints<N, W> {
             return;
         }
         self.layers.push((tick, layer));
-        // Keep at least two layers, so that the backward pass splits a range of ticks that it
-        // repeats into shorter ranges.
+        // Keep at least two layers: with only the first, the backward pass would keep repeating
+        // the same range of ticks.
         let bytes = |layers: &[(usize, Layer<N, W>)]| layers.iter().map(|(_, layer)| layer.bytes()).sum::<usize>();
         while self.layers.len() > 2 && bytes(&self.layers) > self.bytes_max {
             self.interval *= 2;

@@ -1,6 +1,7 @@
 //! Pursuers are threats that see the player. A state ID encodes a pursuer's key, the part of its
-//! state that determines its future, and the draw count of a hawk. The literal threat computes the
-//! steps between state IDs.
+//! state that determines its future, and the draw count of a hawk. An *exact* key stands for one
+//! state, and a *merged* key of a hawk for several. The literal threat computes the steps between
+//! state IDs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -75,7 +76,7 @@ pub(super) struct Pursuer<const N: usize> {
     merged_indices: HashMap<Rc<[u32]>, usize>,
     /// For a hawk, the merged key of each tile, which stands for all memories possible there.
     merged_by_tile: Vec<u32>,
-    /// For a shark or deer, the possible keys by the count of moves made. Extended on demand.
+    /// For a shark or deer, the possible keys after each number of moves. Extended on demand.
     keys_after_moves: Vec<Vec<u32>>,
 }
 

@@ -12,9 +12,9 @@ class AnalysisPanel {
     this.isGameOfUser = false;
     /**
      * The displayed branch: `{ index, moves, wanted, replay, game, analysis, hadPlan, history }`.
-     * It leaves the replay `game`, which has the analysis `analysis`, in frame `index`. `wanted`
-     * holds the moves of a request that the server has not answered yet, or null. `hadPlan` is true
-     * if the plan was shown before the branch. `history` holds the earlier `{ index, moves }`, for
+     * It starts in frame `index` of the replay `game`, whose analysis is `analysis`. `wanted` holds
+     * the moves of a request that the server has not answered yet, or null. `hadPlan` is true if
+     * the plan was shown before the branch. `history` holds the earlier `{ index, moves }`, for
      * undoing.
      */
     this.branch = null;

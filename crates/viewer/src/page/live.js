@@ -29,7 +29,7 @@ class Follower {
   async poll() {
     try {
       const { following, replay } = this.player;
-      // A user who plays a branch, or looks back at a finished game, stays in this game.
+      // If the user plays a branch or looks back at a finished game, the page keeps showing it.
       const stays = this.panel.branch || (!following && replay && (replay.isOver || this.isNextOn));
       if (this.hasNewState && !stays && !this.hasEnded) {
         await this.fetch();

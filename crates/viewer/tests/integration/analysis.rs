@@ -32,7 +32,7 @@ fn surviving_game(world: &World, seed: u64) -> (Vec<Move>, Vec<State>) {
     (solution.moves, states)
 }
 
-/// The last tick that a line can reach; `None` if the search makes more than `states_max` states.
+/// The last tick that a line can reach; `None` if the search generates over `states_max` states.
 fn exhaustive_end(world: &World, state: &State, states_max: usize) -> Option<u16> {
     let (mut layer, mut last, mut count) = (vec![state.clone()], state.tick(), 0);
     while !layer.is_empty() {
@@ -343,7 +343,8 @@ fn doomed_map_is_explained() {
     assert_eq!(analysis.sentence, expected);
 }
 
-/// Analyses a game whose planner assumes a wrong seed. Also returns the catchers' styles.
+/// Plays a game whose planner assumes a wrong seed. Returns the recording, its analysis, and the
+/// styles of the catchers.
 fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<String>) {
     let rules = Rules { first_seed, ..Rules::BLITZ_2025 };
     let truth = World::new(believed.layout(), &rules).unwrap();

@@ -26,9 +26,9 @@ const EXAMPLES: &str = "Examples:
 /// Package a Python bot as a zip for the competition, and test it under server-like conditions
 ///
 /// The folder must contain application.py and requirements.txt. The test unpacks the zip, installs
-/// {n}the requirements into an empty environment, and plays a game. On Unix, the test passes only
-/// {n}the environment variables TOKEN, PATH (minimal) and, on a port other than 8765, SERVER_URL.
-/// {n}The zip is written only if the test finds no problem.
+/// {n}the requirements into an empty environment, and plays a game. On Unix, the bot gets only the
+/// {n}environment variables TOKEN, PATH (minimal) and, on a port other than 8765, SERVER_URL. The
+/// {n}zip is written only if the test finds no problem.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PackageArgs {

@@ -47,8 +47,8 @@ impl Python {
     }
 
     fn probe(path: &Path) -> Option<Self> {
-        // The interpreter starts in another folder, where a relative path would not lead to it. A
-        // bare name is searched for on PATH.
+        // The interpreter starts in another folder, so its path must be absolute. A bare name is
+        // looked up on PATH.
         let is_bare = path.components().count() == 1;
         let program = if is_bare { path.to_owned() } else { std::path::absolute(path).ok()? };
         let mut command = Command::new(program);
@@ -71,7 +71,7 @@ impl Python {
         format!("Python 3.{minor}.{micro} ({}), {note}", path.display())
     }
 
-    /// Zips files of a folder. If Python files have syntax errors, returns these errors instead.
+    /// Zips a folder's files. If Python files do not compile, writes no zip and returns the errors.
     pub fn zip(&self, folder: &Path, names: &[String], zip: &Path) -> Result<Vec<String>, CliError> {
         let mut command = Command::new(&self.path);
         command.args(["-I", "-c", ZIP]).args([folder, zip]);

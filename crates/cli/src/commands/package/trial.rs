@@ -85,8 +85,8 @@ pub fn play(
     })
 }
 
-/// Returns after Ctrl-C. If no game starts, also returns [`STARTUP_TIME`] after the start, or
-/// [`SETTLE_TIME`] after the program's exit.
+/// Returns after Ctrl-C. If no game begins, also returns [`STARTUP_TIME`] after the program's
+/// start, or [`SETTLE_TIME`] after its exit.
 async fn absence(program: &mut Program, seen: &Mutex<Seen>, start: Instant, stop: &AtomicBool) {
     let mut ended: Option<Instant> = None;
     loop {
