@@ -26,10 +26,6 @@ pub(super) const SLICE: u64 = 50_000;
 const JOIN_LEN_DIVISOR: u64 = 400;
 const JOIN_LEN_MIN: u64 = 2_000;
 const JOIN_LEN_MAX: u64 = 40_000;
-/// A narrow sweep does not start at a bottleneck with this many estimated states or more.
-const START_STATES_MAX: u64 = 8_000_000;
-/// A narrow sweep that takes more bytes than this is dropped when its target is paused.
-const PAUSED_SWEEP_MAX_BYTES: usize = 32 << 20;
 /// The first narrow sweep starts at the model's first tick, the others at or after the *floor*. The
 /// initial floor is this many ticks before the target, but at most `INSANE_TICK`, and not before
 /// the model's first tick.
@@ -43,8 +39,6 @@ const INSANE_TICK: usize = 903;
 /// Reachable layers are used only if the last of them is at least this many ticks before the
 /// target, and more than this many ticks after the model's first tick.
 const LATE_TICKS: usize = 50;
-/// Initial work limit of a narrow sweep.
-const SWEEP_WORK_MIN: u64 = 40_000_000;
 /// Work on a target before it begins a wide sweep other than the trial.
 const WIDE_DELAY: u64 = 1_000_000;
 /// Replaces `WIDE_DELAY` while `is_end_open`, because narrow sweeps may rule out the end of the
@@ -52,15 +46,10 @@ const WIDE_DELAY: u64 = 1_000_000;
 pub(super) const WIDE_DELAY_END: u64 = 6_000_000;
 /// Work limit of the trial.
 const TRIAL_WORK_MAX: u64 = 500_000;
-/// While a wide sweep runs, narrow sweeps usually get one in `NARROW_DIVISOR` slices, and the floor
-/// does not move once it is more than `NARROW_TICKS` before the initial floor.
+/// While a wide sweep runs, narrow sweeps usually get one in `NARROW_DIVISOR` slices.
 const NARROW_DIVISOR: u64 = 4;
-const NARROW_TICKS: usize = 240;
 /// Replaces `NARROW_DIVISOR` while `is_end_open`.
 const NARROW_DIVISOR_END: u64 = 2;
-
-/// The end of the game counts as open only if the best line ends after this tick.
-const EARLY_TICK: usize = 600;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Situation<'a, const N: usize> {
@@ -73,7 +62,7 @@ pub(super) struct Situation<'a, const N: usize> {
 
 impl<const N: usize> Situation<'_, N> {
     fn is_end_open(&self) -> bool {
-        self.bound > usize::from(LAST_TICK) && self.final_tick > EARLY_TICK
+        self.bound > usize::from(LAST_TICK)
     }
 
     /// Returns the limits of a narrow sweep, which shares the memory with the known sets, the line
@@ -96,14 +85,24 @@ impl<const N: usize> Situation<'_, N> {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SavedSchedule {
-    narrow: Option<SavedSweep>,
+    narrow: SavedNarrow,
+    wide: SavedWide,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedNarrow {
+    sweep: Option<SavedSweep>,
     has_begun: bool,
     tried: Vec<Start>,
     floor: usize,
-    work_max: u64,
-    has_abandoned: bool,
     is_exhausted: bool,
-    wide: Option<SavedSweep>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedWide {
+    sweep: Option<SavedSweep>,
     is_trial_due: bool,
     is_trial: bool,
     stage: usize,
@@ -139,19 +138,21 @@ impl<const N: usize> Schedule<N> {
         let Self { narrow, wide, .. } = self;
         let mut saved = |sweep: &'a Option<Sweep<N>>| sweep.as_ref().map(|sweep| sweep.saved(layers));
         SavedSchedule {
-            narrow: saved(&narrow.sweep),
-            has_begun: narrow.has_begun,
-            tried: narrow.tried.clone(),
-            floor: narrow.floor,
-            work_max: narrow.work_max,
-            has_abandoned: narrow.has_abandoned,
-            is_exhausted: narrow.is_exhausted,
-            wide: saved(&wide.sweep),
-            is_trial_due: wide.is_trial_due,
-            is_trial: wide.is_trial,
-            stage: wide.stage,
-            reach_masks: wide.reach_masks.len(),
-            wide_masks: wide.wide_masks.len(),
+            narrow: SavedNarrow {
+                sweep: saved(&narrow.sweep),
+                has_begun: narrow.has_begun,
+                tried: narrow.tried.clone(),
+                floor: narrow.floor,
+                is_exhausted: narrow.is_exhausted,
+            },
+            wide: SavedWide {
+                sweep: saved(&wide.sweep),
+                is_trial_due: wide.is_trial_due,
+                is_trial: wide.is_trial,
+                stage: wide.stage,
+                reach_masks: wide.reach_masks.len(),
+                wide_masks: wide.wide_masks.len(),
+            },
         }
     }
 
@@ -165,32 +166,24 @@ impl<const N: usize> Schedule<N> {
             |sweep: Option<SavedSweep>| sweep.map(|sweep| Sweep::restored(model, target, sweep, layers)).transpose();
         let last = |masks: Vec<Combination>, count: usize| masks[masks.len().saturating_sub(count)..].to_vec();
         let first_floor = Narrow::<N>::new(model, target.tick).first_floor;
+        let SavedSchedule { narrow, wide } = saved;
         let narrow = Narrow {
-            sweep: sweep(saved.narrow)?,
-            has_begun: saved.has_begun,
-            tried: saved.tried,
-            floor: saved.floor.clamp(model.first_tick, first_floor),
+            sweep: sweep(narrow.sweep)?,
+            has_begun: narrow.has_begun,
+            tried: narrow.tried,
+            floor: narrow.floor.clamp(model.first_tick, first_floor),
             first_floor,
-            work_max: saved.work_max,
-            has_abandoned: saved.has_abandoned,
-            is_exhausted: saved.is_exhausted,
+            is_exhausted: narrow.is_exhausted,
         };
         let wide = Wide {
-            sweep: sweep(saved.wide)?,
-            is_trial_due: saved.is_trial_due,
-            is_trial: saved.is_trial,
-            stage: saved.stage.min(REACH_TICKS.len() - 1),
-            reach_masks: last(target.reach_masks(), saved.reach_masks),
-            wide_masks: last(target.wide_masks(), saved.wide_masks),
+            sweep: sweep(wide.sweep)?,
+            is_trial_due: wide.is_trial_due,
+            is_trial: wide.is_trial,
+            stage: wide.stage.min(REACH_TICKS.len() - 1),
+            reach_masks: last(target.reach_masks(), wide.reach_masks),
+            wide_masks: last(target.wide_masks(), wide.wide_masks),
         };
         Ok(Self { narrow, wide, slices: 0 })
-    }
-
-    pub fn free_memory(&mut self) {
-        if self.narrow.sweep.as_ref().is_some_and(|sweep| sweep.bytes() > PAUSED_SWEEP_MAX_BYTES) {
-            self.narrow.sweep = None;
-            self.narrow.tried.pop();
-        }
     }
 
     pub fn is_between_sweeps(&self) -> bool {
@@ -235,8 +228,7 @@ impl<const N: usize> Schedule<N> {
             Some(_) => is_due && wide.tick() < tick,
         });
         if !is_wide {
-            let has_wide = self.wide.sweep.is_some();
-            return self.narrow.advance(situation, target, has_wide, meter);
+            return self.narrow.advance(situation, target, meter);
         }
         let can_turn = self.narrow.sweep.is_none();
         let end = self.wide.advance(situation, target, can_turn, meter);
@@ -263,10 +255,6 @@ struct Narrow<const N: usize> {
     tried: Vec<Start>,
     floor: usize,
     first_floor: usize,
-    /// The work limit of a single sweep. `has_abandoned` is true if a sweep has exceeded the limit
-    /// since the limit was last raised.
-    work_max: u64,
-    has_abandoned: bool,
     is_exhausted: bool,
 }
 
@@ -275,16 +263,7 @@ impl<const N: usize> Narrow<N> {
         let far =
             if target_tick > INSANE_TICK + FLOOR_TICKS { INSANE_TICK } else { target_tick.saturating_sub(FLOOR_TICKS) };
         let floor = far.max(model.first_tick);
-        Self {
-            sweep: None,
-            has_begun: false,
-            tried: Vec::new(),
-            floor,
-            first_floor: floor,
-            work_max: SWEEP_WORK_MIN,
-            has_abandoned: false,
-            is_exhausted: false,
-        }
+        Self { sweep: None, has_begun: false, tried: Vec::new(), floor, first_floor: floor, is_exhausted: false }
     }
 
     fn begin(&mut self, situation: &Situation<'_, N>, target: &Target<N>) {
@@ -298,20 +277,15 @@ impl<const N: usize> Narrow<N> {
         &mut self,
         situation: &Situation<'_, N>,
         target: &mut Target<N>,
-        has_wide: bool,
         meter: &mut BudgetMeter,
     ) -> Option<End> {
         if self.sweep.is_none() && !self.is_exhausted {
-            let start = self.next_start(situation.model, target, has_wide, meter).ok()?;
+            let start = self.next_start(situation.model, target, meter).ok()?;
             self.is_exhausted = start.is_none();
             self.sweep = start.map(|start| Sweep::new(target, start.tick, start.mask, situation.limits()));
         }
         let sweep = self.sweep.as_mut()?;
-        let mut end = sweep.advance(situation.model, target, SLICE, true, meter);
-        if end.is_none() && sweep.work > self.work_max {
-            self.has_abandoned = true;
-            end = Some(End::TooBig);
-        }
+        let end = sweep.advance(situation.model, target, SLICE, true, meter);
         if end.is_some_and(End::is_over) {
             self.sweep = None;
         }
@@ -322,7 +296,6 @@ impl<const N: usize> Narrow<N> {
         &mut self,
         model: &Model<N>,
         target: &Target<N>,
-        has_wide: bool,
         meter: &mut BudgetMeter,
     ) -> Result<Option<Start>, StopReason> {
         loop {
@@ -335,20 +308,12 @@ impl<const N: usize> Narrow<N> {
             if found.is_none() {
                 found = target.bottleneck(model, self.floor..usize::MAX, &self.tried, meter)?;
             }
-            if let Some((start, _)) = found.filter(|&(_, states)| states < START_STATES_MAX) {
+            if let Some(start) = found {
                 self.tried.push(start);
                 return Ok(Some(start));
             }
-            if has_wide && self.floor + NARROW_TICKS < self.first_floor {
-                return Ok(None);
-            }
             if self.floor == model.first_tick {
-                if !std::mem::take(&mut self.has_abandoned) {
-                    return Ok(None);
-                }
-                self.work_max = self.work_max.saturating_mul(4);
-                self.tried.clear();
-                continue;
+                return Ok(None);
             }
             self.floor = self.floor.saturating_sub(FLOOR_STEP_TICKS).max(model.first_tick);
         }

@@ -63,15 +63,15 @@ impl<const N: usize> Target<N> {
     }
 
     /// Of the bottlenecks in `ticks`, returns the one at which one more threat can join with the
-    /// fewest states, and an estimate of the number of these states. Skips bottlenecks less than
-    /// `START_DISTANCE_TICKS` from a start in `tried` with the same mask.
+    /// fewest states, as estimated. Skips bottlenecks less than `START_DISTANCE_TICKS` from a start
+    /// in `tried` with the same mask.
     pub fn bottleneck(
         &self,
         model: &Model<N>,
         ticks: Range<usize>,
         tried: &[Start],
         meter: &mut BudgetMeter,
-    ) -> Result<Option<(Start, u64)>, StopReason> {
+    ) -> Result<Option<Start>, StopReason> {
         let size = |tick: usize, known: &Known<N>| {
             let was_tried =
                 |start: &Start| start.mask == known.mask && tick.abs_diff(start.tick) < START_DISTANCE_TICKS;
@@ -102,6 +102,6 @@ impl<const N: usize> Target<N> {
             result.ok().and_then(|()| size(tick, known))
         };
         let best = starts.filter_map(sized).min_by_key(|&(_, states)| states);
-        result.map(|()| best)
+        result.map(|()| best.map(|(start, _)| start))
     }
 }

@@ -22,9 +22,6 @@ use crate::search::{Budget, BudgetMeter, StopReason};
 pub(super) const KEPT_TICKS: usize = 5;
 /// A known set with fewer states than this is small.
 const SMALL_STATES: u64 = 512;
-/// In `closure_len`, one key of a hawk counts as this many keys, because the hawk can soon have
-/// many memories.
-const HAWK_WEIGHT: usize = 8;
 
 #[derive(Debug, Default)]
 struct Projections<const N: usize> {
@@ -251,9 +248,7 @@ impl<const N: usize> Target<N> {
     }
 
     pub fn closure_len(&self, model: &Model<N>, slot: Slot, tick: usize) -> usize {
-        let keys = model.closures[slot.automaton].after(model.times.moves_before[tick]).len();
-        let is_hawk = matches!(model.automata[slot.automaton], Automaton::Hawk { .. });
-        if is_hawk { keys * HAWK_WEIGHT } else { keys }
+        model.closures[slot.automaton].after(model.times.moves_before[tick]).len()
     }
 
     /// Returns each key that a threat can have, with the places where the player can be if the

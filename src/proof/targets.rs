@@ -16,8 +16,7 @@ const WORK_LIMIT_END: u64 = 3_000_000;
 /// Until a line reaches this tick, an undecided end of the game takes turns with the end of the
 /// best line.
 const LATE_TICK: usize = 1800;
-/// Factors of the work limit for the target at the end of the best line and for the game's end.
-const LOW_FACTOR: u64 = 4;
+/// Factor of the work limit for the target at the end of the best line and for the game's end.
 const END_FACTOR: u64 = 6;
 /// A round bisects only gaps wider than 1 / `BISECTION_DIVISOR` of the gap between line and bound.
 const BISECTION_DIVISOR: usize = 4;
@@ -165,7 +164,7 @@ impl<const N: usize> Targets<N> {
         if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
             self.work_limit.saturating_mul(END_FACTOR).max(WORK_LIMIT_END)
         } else if tick == usize::from(best.final_tick) {
-            self.work_limit.saturating_mul(LOW_FACTOR)
+            self.work_limit.saturating_mul(END_FACTOR)
         } else {
             self.work_limit
         }
@@ -174,10 +173,7 @@ impl<const N: usize> Targets<N> {
     pub fn set(&mut self, model: &Model<N>, memory_max_bytes: usize, tick: usize, best: &Bracket) {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         let share = self.share(tick, best);
-        if let Some(mut attempt) = self.current.take() {
-            attempt.schedule.free_memory();
-            self.paused.push(attempt);
-        }
+        self.paused.extend(self.current.take());
         self.paused.retain(|attempt| attempt.target.tick < high);
         self.paused.sort_by_key(|attempt| attempt.target.tick);
         if let Some(place) = self.paused.iter().position(|attempt| attempt.target.tick == tick) {

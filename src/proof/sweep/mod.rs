@@ -173,13 +173,6 @@ impl<const N: usize> Sweep<N> {
         sweep
     }
 
-    pub fn bytes(&self) -> usize {
-        let stored = self.kept.segment.iter().chain(self.turning.iter().map(|turning| &turning.stored));
-        let layers = [&self.front.layer, &self.front.next].into_iter().chain(stored.map(|stored| &stored.layer));
-        let after = self.after.as_ref().map_or(0, |(_, after)| after.bytes());
-        layers.map(|layer| layer.len() * Layer::<N>::KEY_BYTES).sum::<usize>() + self.kept.checkpoint_bytes + after
-    }
-
     pub fn tick(&self) -> usize {
         self.front.tick
     }

@@ -21,17 +21,29 @@ pub(in crate::proof) struct SavedSweep {
     limits: SweepLimits,
     work: u64,
     phase: Phase,
-    front: SavedLayer,
-    is_ready: bool,
+    front: SavedFront,
     joins: Vec<Joined>,
     turning: Option<SavedTurning>,
+    kept: SavedKept,
+    /// The layer of `Sweep::after`. Its tick is not used.
+    after: Option<SavedLayer>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedFront {
+    stored: SavedLayer,
+    is_ready: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedKept {
     checkpoints: Vec<SavedLayer>,
     checkpoint_ticks: usize,
     segment: Vec<SavedLayer>,
     segment_states: u64,
     segment_kept: u64,
-    /// The layer of `Sweep::after`. Its tick is not used.
-    after: Option<SavedLayer>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -51,8 +63,13 @@ impl<const N: usize> Sweep<N> {
             let Turning { stored, joins, work } = turning;
             SavedTurning { stored: save(stored), joins: *joins, work: *work }
         });
-        let checkpoints = kept.checkpoints.iter().map(&mut save).collect();
-        let segment = kept.segment.iter().map(save).collect();
+        let kept = SavedKept {
+            checkpoints: kept.checkpoints.iter().map(&mut save).collect(),
+            checkpoint_ticks: kept.checkpoint_ticks,
+            segment: kept.segment.iter().map(save).collect(),
+            segment_states: kept.segment_states,
+            segment_kept: kept.segment_kept,
+        };
         SavedSweep {
             begin: self.begin,
             limits: self.limits,
@@ -63,15 +80,10 @@ impl<const N: usize> Sweep<N> {
                 Phase::Backwards if self.after.is_none() => Phase::Over,
                 phase => phase,
             },
-            front: layers.add(front.tick, front.mask, &front.layer),
-            is_ready: front.is_ready,
+            front: SavedFront { stored: layers.add(front.tick, front.mask, &front.layer), is_ready: front.is_ready },
             joins: self.joins.clone(),
             turning,
-            checkpoints,
-            checkpoint_ticks: kept.checkpoint_ticks,
-            segment,
-            segment_states: kept.segment_states,
-            segment_kept: kept.segment_kept,
+            kept,
             after: self.after.as_ref().map(|(mask, after)| layers.add(0, *mask, after.layer())),
         }
     }
@@ -102,14 +114,16 @@ impl<const N: usize> Sweep<N> {
             layers.iter().map(|stored| stored.layer.len()).sum::<usize>() * Layer::<N>::KEY_BYTES
         };
         let (front, kept) = (&mut sweep.front, &mut sweep.kept);
-        (front.tick, front.mask, front.is_ready) = (saved.front.tick, saved.front.mask, saved.is_ready);
-        front.layer = stored(saved.front)?.layer;
-        kept.checkpoints = saved.checkpoints.into_iter().map(&mut stored).collect::<io::Result<_>>()?;
+        let SavedFront { stored: saved_front, is_ready } = saved.front;
+        (front.tick, front.mask, front.is_ready) = (saved_front.tick, saved_front.mask, is_ready);
+        front.layer = stored(saved_front)?.layer;
+        let SavedKept { checkpoints, checkpoint_ticks, segment, segment_states, segment_kept } = saved.kept;
+        kept.checkpoints = checkpoints.into_iter().map(&mut stored).collect::<io::Result<_>>()?;
         kept.checkpoint_bytes = bytes(&kept.checkpoints);
-        kept.checkpoint_ticks = saved.checkpoint_ticks.clamp(1, usize::from(LAST_TICK));
-        kept.segment = saved.segment.into_iter().map(stored).collect::<io::Result<_>>()?;
+        kept.checkpoint_ticks = checkpoint_ticks.clamp(1, usize::from(LAST_TICK));
+        kept.segment = segment.into_iter().map(stored).collect::<io::Result<_>>()?;
         kept.segment_bytes = bytes(&kept.segment);
-        (kept.segment_states, kept.segment_kept) = (saved.segment_states, saved.segment_kept);
+        (kept.segment_states, kept.segment_kept) = (segment_states, segment_kept);
         Ok(sweep)
     }
 }
@@ -118,10 +132,11 @@ impl SavedSweep {
     /// Returns true if the sweep's threats exist, its ticks and counts are in range, and the layers
     /// that its phase needs are present and have ticks in the required order.
     fn is_consistent<const N: usize>(&self, model: &Model<N>, target: &Target<N>) -> bool {
-        let (from, tick, beyond) = (self.begin.from, self.front.tick, self.limits.beyond_tick);
+        let (from, tick, beyond) = (self.begin.from, self.front.stored.tick, self.limits.beyond_tick);
+        let SavedKept { checkpoints, segment, segment_states, segment_kept, .. } = &self.kept;
         let is_ascending = |layers: &[SavedLayer]| layers.is_sorted_by(|one, other| one.tick < other.tick);
-        let first = self.checkpoints.first().map(|checkpoint| checkpoint.tick);
-        let last = self.checkpoints.last().map_or(from, |checkpoint| checkpoint.tick);
+        let first = checkpoints.first().map(|checkpoint| checkpoint.tick);
+        let last = checkpoints.last().map_or(from, |checkpoint| checkpoint.tick);
         // A backward pass at `tick` needs an earlier checkpoint to continue from.
         let can_return = |tick: usize| first.is_some() && from < tick && last <= tick && tick <= target.tick;
         let is_in_phase = match self.phase {
@@ -131,7 +146,7 @@ impl SavedSweep {
                 turning.is_some_and(|turning| can_return(turning.stored.tick)) && tick <= beyond && work_max < COUNT_MAX
             }
             Phase::Rebuild { until } => self.after.is_some() && can_return(until) && last <= tick && tick < until,
-            Phase::Backwards => self.after.is_some() && (can_return(tick) || !self.segment.is_empty()),
+            Phase::Backwards => self.after.is_some() && (can_return(tick) || !segment.is_empty()),
             Phase::Over => tick <= target.tick,
         };
         let is_in_segment = |stored: &SavedLayer| first.is_some() && last <= stored.tick && stored.tick < target.tick;
@@ -141,11 +156,11 @@ impl SavedSweep {
             && tick <= target.tick.max(beyond)
             && beyond <= usize::from(LAST_TICK)
             && first.is_none_or(|first| first == from)
-            && is_ascending(&self.checkpoints)
-            && is_ascending(&self.segment)
-            && self.segment.iter().all(is_in_segment)
+            && is_ascending(checkpoints)
+            && is_ascending(segment)
+            && segment.iter().all(is_in_segment)
             && self.joins.iter().all(|joined| joined.slot < target.slots.len())
-            && self.segment_kept <= self.segment_states
-            && self.segment_states < COUNT_MAX
+            && segment_kept <= segment_states
+            && *segment_states < COUNT_MAX
     }
 }
