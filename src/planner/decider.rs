@@ -2,7 +2,7 @@
 //! find the longest line. Starts with the survival search, which is fastest on easy maps, and
 //! continues with the prover in [`proof`](crate::proof), unless the prover does not support the map
 //! or the rules. If the prover cannot combine all threats, it takes turns with an exhaustive
-//! search. If the budgets limit only simulated ticks, the same sequence of calls always gives the
+//! search and a large neighbourhood search. If the budgets limit only simulated ticks, the same sequence of calls always gives the
 //! same answers.
 
 use std::io::{self, BufRead, Write};
@@ -10,6 +10,7 @@ use std::io::{self, BufRead, Write};
 use serde::{Deserialize, Serialize};
 
 use super::exhaustive::ExhaustiveSearch;
+use super::neighbourhood::NeighbourhoodSearch;
 use super::root::{Progress, Root};
 use super::{Budget, Guard, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::game::{FIRST_TICK, LAST_TICK, Plan, State, World};
@@ -21,8 +22,7 @@ const SEARCH_TICKS: u64 = 100_000;
 
 const PLAY_PROOF_MEMORY_MAX_BYTES: usize = 32 << 20;
 
-/// If the prover cannot combine all threats, it and the exhaustive search take turns of this many
-/// simulated ticks.
+/// Simulated ticks of each turn if the prover cannot combine all threats.
 const TURN_TICKS: u64 = 1_000_000;
 /// The exhaustive search has this many times the memory of the prover.
 const EXHAUSTIVE_MEMORY_FACTOR: usize = 4;
@@ -39,6 +39,9 @@ pub struct Decider {
     /// Used only if one of the prover's combinations cannot hold the keys of all threats.
     exhaustive: Option<ExhaustiveSearch>,
     exhaustive_memory_max_bytes: usize,
+    /// Used only together with `exhaustive`.
+    neighbourhood: NeighbourhoodSearch,
+    turns: u64,
     is_unprovable: bool,
     best: Solution,
 }
@@ -65,6 +68,8 @@ impl Decider {
             prover: None,
             exhaustive: None,
             exhaustive_memory_max_bytes: EXHAUSTIVE_MEMORY_FACTOR * options.memory_max_bytes,
+            neighbourhood: NeighbourhoodSearch::new(options),
+            turns: 0,
             is_unprovable: false,
             best: Solution::unknown(0),
         }
@@ -219,23 +224,23 @@ impl Decider {
             self.run_prover(world, state, meter);
             return;
         }
-        let mut is_progressing = true;
-        while !self.best.is_optimal() && is_progressing && meter.check().is_ok() {
-            let before = meter.ticks();
-            let turn = |meter: &BudgetMeter| BudgetMeter::new(meter.remaining().and(Budget::ticks(TURN_TICKS)));
-            let memory_max_bytes = self.exhaustive_memory_max_bytes;
-            let exhaustive = self.exhaustive.get_or_insert_with(|| ExhaustiveSearch::new(state, memory_max_bytes));
-            let mut own = turn(meter);
-            let solution = exhaustive.advance(world, &mut own);
-            meter.add_search(own.ticks());
-            if let Some(solution) = solution {
-                self.best = solution;
-                return;
+        let mut idle_turns = 0;
+        while !self.best.is_optimal() && idle_turns < 3 && meter.check().is_ok() {
+            let mut own = BudgetMeter::new(meter.remaining().and(Budget::ticks(TURN_TICKS)));
+            match self.turns % 3 {
+                0 => {
+                    let memory_max_bytes = self.exhaustive_memory_max_bytes;
+                    let search = self.exhaustive.get_or_insert_with(|| ExhaustiveSearch::new(state, memory_max_bytes));
+                    if let Some(solution) = search.advance(world, &mut own) {
+                        self.best = solution;
+                    }
+                }
+                1 => self.neighbourhood.advance(world, state, &mut self.best, &mut own),
+                _ => self.run_prover(world, state, &mut own),
             }
-            let mut own = turn(meter);
-            self.run_prover(world, state, &mut own);
             meter.add_search(own.ticks());
-            is_progressing = meter.ticks() > before;
+            self.turns += 1;
+            idle_turns = if own.ticks() > 0 { 0 } else { idle_turns + 1 };
         }
     }
 

@@ -13,6 +13,7 @@ mod grammar;
 mod host;
 mod learnt;
 mod lookahead;
+mod neighbourhood;
 mod paranoid;
 mod problem;
 mod random;

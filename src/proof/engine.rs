@@ -18,7 +18,7 @@ use crate::game::{LAST_TICK, State, World};
 use crate::search::BudgetMeter;
 
 /// Every second slice of work searches for lines; the others are for sweeps. After `EVEN_SLICES`
-/// slices, only one in `LINE_DIVISOR` searches for lines, unless `has_excess_threats`.
+/// slices, only one in `LINE_DIVISOR` searches for lines.
 const EVEN_SLICES: u64 = 400;
 const LINE_DIVISOR: u64 = 5;
 
@@ -74,7 +74,7 @@ impl<const N: usize> Engine<N> {
             let Some(attempt) = &mut self.targets.current else { return };
             if attempt.target.project(&self.model, meter) {
                 self.slices += 1;
-                let divisor = if self.slices <= EVEN_SLICES || self.has_excess_threats { 2 } else { LINE_DIVISOR };
+                let divisor = if self.slices <= EVEN_SLICES { 2 } else { LINE_DIVISOR };
                 if self.slices % divisor == 1 {
                     let is_ruled_out = self.lines.advance(&self.model, &attempt.target, world, root, best, meter);
                     let tick = attempt.target.tick;
