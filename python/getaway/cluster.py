@@ -73,7 +73,7 @@ def tournament(entrants: _Names, maps: _Names = (), *, address: str | None = Non
 
 def ladder(folder: str | Path, added: _Names = (), maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
     """Adds entrants to the ladder in a folder, and runs the ladder for `minutes`. Without
-    `minutes`, the run ends when no further game would be informative; see `getaway ladder --help`.
+    `minutes`, the run ends when no game is left to play; see `getaway ladder --help`.
     """
     return _run("ladder", [str(folder)], address, options, [*_words("--add", _list(added)), *_words("--map", _list(maps))])
 

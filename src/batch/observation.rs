@@ -144,7 +144,7 @@ pub(super) struct Observer {
     places: Vec<[i16; 2]>,
     /// For each tile, the player's tile after each move.
     next: Vec<[u16; Move::ALL.len()]>,
-    /// The steps of a threat from tile `from` to tile `to`, at index `from * tiles + to`.
+    /// A threat's number of steps from tile `from` to tile `to`, at index `from * tiles + to`.
     steps: Vec<i16>,
     /// For each pair of a player's and a threat's tile, at index `player * tiles + threat`. Empty
     /// if there are more than [`TABULATED_TILES`] tiles.

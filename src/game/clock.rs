@@ -68,7 +68,7 @@ impl Clock {
         tick >= FIRST_TICK && self.ticks_since_move(tick) == 0
     }
 
-    /// True if `tick` is in the owls' window: owls that move in this tick look at the player.
+    /// True if `tick` is in the owls' window: if owls move in this tick, they look at the player.
     pub fn owls_look(&self, tick: u16) -> bool {
         tick >= FIRST_TICK && self.rules.owls_look_at(tick - FIRST_TICK)
     }

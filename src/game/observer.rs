@@ -91,7 +91,7 @@ impl World {
         }
     }
 
-    /// True if the next tick is in the owls' window: owls that move in the next tick look at the
+    /// True if the next tick is in the owls' window: if owls move in that tick, they look at the
     /// player.
     pub fn owls_look(&self, state: &State) -> bool {
         self.clock.owls_look(state.tick())

@@ -37,7 +37,7 @@ pub struct Rules {
     pub shark_view: View,
     /// The length of the owls' cycles in ticks. The first cycle starts in tick 1. At least 1.
     pub owl_minute_ticks: u16,
-    /// The number of ticks at the start of a cycle in which owls that move look at the player. At
+    /// In this many ticks at the start of each cycle, owls look at the player when they move. At
     /// most `owl_minute_ticks`.
     pub owl_window_ticks: u16,
     /// The player position that an owl remembers from a look.

@@ -1,7 +1,7 @@
 //! Explanations of the picks of goldfish and bulls. All threats draw the same sequence of random
 //! numbers, so each pick sets bounds on one number: the fractional part of `sin(seed) * scale`. For
 //! a given seed, the scales that bring a number into its bounds form periodic intervals. [`Sieve`]
-//! intersects the intervals of all draws. It starts with the widest, to hold few at a time.
+//! intersects the intervals of all draws, longest period first, to hold few at a time.
 
 use super::orders::{Orders, index_of};
 use crate::game::picks as game_picks;

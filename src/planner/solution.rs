@@ -1,5 +1,5 @@
 //! Solutions as text and JSON. The text `doomed 6 6 120 LL.RU` lists the outcome, final tick,
-//! bound, simulated ticks and moves (`-` if there are none). JSON has the fields of [`Solution`].
+//! bound, simulated ticks and moves (`-` if none). The JSON has the fields of [`Solution`].
 
 use std::fmt;
 use std::str::FromStr;

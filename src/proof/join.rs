@@ -229,8 +229,8 @@ impl<const N: usize> Join<N> {
         Ok(None)
     }
 
-    /// Does the work of `step`, `wait` and `trim` without runs, to check them. Returns the next
-    /// layer, and the states that lead into `after`.
+    /// Like `step`, `wait` and `trim`, but one combination at a time, to check them. Returns the
+    /// next layer, and the states that lead into `after`.
     #[cfg(test)]
     pub fn step_each(
         &mut self,

@@ -114,8 +114,7 @@ fn path_prefix(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
-/// Maximum length of a parser error for which the path is determined, because determining the path
-/// formats the error a second time.
+/// A parser error longer than this gets no path: finding the path would format the error again.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
 /// Parses JSON. Tracks paths only in a second parse, after an error, because tracking is slow.

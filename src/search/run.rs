@@ -128,8 +128,8 @@ impl<A: Copy + Eq> Search<A> {
 
     /// Moves the root to the state after `action`. If the best sequence starts with `action`, keeps
     /// the rest of the sequence and the subtrees, and returns true. Otherwise, resets the search
-    /// and returns false. If the trees were kept, the search would skip explored subtrees, whose
-    /// sequences it does not store.
+    /// and returns false: with kept trees, the search would skip explored subtrees, whose sequences
+    /// it does not store.
     pub fn advance(&mut self, action: A) -> bool {
         let follows = self.best.reward.is_some() && self.best.actions.first() == Some(&action);
         if follows {

@@ -43,7 +43,7 @@ fn show(learner: &mut Learner, world: &World, moves: &[Move]) {
 }
 
 /// Plays the same moves under `left` and `right`. Returns the first tick in which the threats
-/// differ, or in which the game is over only under `right`, or `None` if the games agree.
+/// differ, or in which the game is over only under `right`, or `None` if there is no such tick.
 fn first_difference(map: &Map, left: &Rules, right: &Rules, moves: &[Move]) -> Option<u16> {
     let worlds = [left, right].map(|rules| World::new(&map.layout, rules).expect("a map"));
     let mut states = [worlds[0].start(), worlds[1].start()];

@@ -51,7 +51,7 @@ fn clone_is_equal_and_independent() {
             let mut other = state.clone();
             assert_eq!((&other, world.fingerprint(&other)), (state, world.fingerprint(state)));
             world.step(&mut other, Move::Stay);
-            assert_ne!(&other, state, "the original stays where it was");
+            assert_ne!(&other, state, "the clone equals the original after a step");
         }
     }
 }

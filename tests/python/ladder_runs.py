@@ -131,8 +131,8 @@ def run_order(program: Path, kills: int) -> list[str]:
 
 
 def kill(league: League, entrants: list[str], games: int, kills: int) -> list[str]:
-    """Starts and kills a ladder `kills` times, after equal numbers of games; returns one line per
-    kill."""
+    """Starts and kills a ladder `kills` times, after about equal numbers of games; returns one
+    line per kill."""
     lines = []
     for number in range(1, kills + 1):
         process = league.start(*(adding(entrants) if number == 1 else []))

@@ -93,7 +93,7 @@ pub enum Stage {
     Bandit,
     /// UCT's constant and its number of iterations per step are chosen on the training problems.
     Tuning,
-    /// The finalists and the named algorithms, such as UCT, play the unseen problems.
+    /// The finalists and the known searches, such as UCT, play the unseen problems.
     Ranking,
     Budgets,
 }
@@ -157,8 +157,8 @@ pub struct DiscoveryReport {
     pub plays_in_all: u64,
     /// The algorithms, sorted by mean score on the unseen problems, highest first.
     pub ranking: Vec<Ranked>,
-    /// Compares the best finalist on the unseen problems with each named algorithm. The p-values
-    /// are corrected for the comparisons of all finalists with all named algorithms.
+    /// Compares the best finalist on the unseen problems with each known search. The p-values
+    /// are corrected for the comparisons of all finalists with all known searches.
     pub comparisons: Vec<Comparison>,
     #[serde(skip)]
     pub convergence: Vec<Convergence>,
@@ -504,7 +504,7 @@ impl<'b> Discovery<'b> {
         Ok(scores.chunks(plays.len().max(1)).map(<[f64]>::to_vec).collect())
     }
 
-    /// Returns the named algorithms, such as tuned UCT, for each rollout policy that the candidates
+    /// Returns the known searches, such as tuned UCT, for each rollout policy that the candidates
     /// use and the problem has.
     fn named(
         &mut self,

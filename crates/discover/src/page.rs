@@ -42,7 +42,7 @@ pub fn page(report: &DiscoveryReport, command: &str) -> String {
     }
     add("</header>\n<main>\n".to_owned());
     add(section("Ranking on unseen problems", &ranking(&report.ranking)));
-    add(section("The best discovered algorithm against the named algorithms", &comparisons(&report.comparisons)));
+    add(section("The best discovered algorithm against the known searches", &comparisons(&report.comparisons)));
     add(section("The finalists' mean training scores by number of plays", &convergence(&report.convergence)));
     add(section("Mean score by budget", &budgets(&report.budgets)));
     add(format!(
@@ -85,7 +85,7 @@ fn ranking(rows: &[Ranked]) -> String {
         ]
     };
     table(&["algorithm", "mean", "95% interval", "training plays", "training mean"], rows.iter().map(row))
-        + "<p class=\"faint\">The intervals are Student's t-intervals. Named algorithms were designed by people.</p>\n"
+        + "<p class=\"faint\">The intervals are Student's t-intervals. Known searches were designed by people.</p>\n"
 }
 
 fn comparisons(rows: &[Comparison]) -> String {
@@ -103,7 +103,7 @@ fn comparisons(rows: &[Comparison]) -> String {
         ]
     };
     table(&["against", "difference", "95% interval", "wins, ties, losses", "p, corrected"], rows.iter().map(row))
-        + "<p class=\"faint\">The scores are paired by problem. The p-values of Student's paired t-test are corrected by Holm's method for the comparisons of all finalists with all named algorithms.</p>\n"
+        + "<p class=\"faint\">The scores are paired by problem. The p-values of Student's paired t-test are corrected by Holm's method for the comparisons of all finalists with all known searches.</p>\n"
 }
 
 fn p_value(p: f64) -> String {

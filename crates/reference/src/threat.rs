@@ -241,7 +241,7 @@ impl Threat {
     }
 }
 
-/// Returns true if owls that move at this clock look: on the server, in the first ten of every
+/// Returns true if owls look when they move at this clock: on the server, in the first ten of every
 /// sixty ticks.
 pub(crate) fn owls_look(rules: &Rules, clock: u16) -> bool {
     clock % rules.owl_minute_ticks < rules.owl_window_ticks

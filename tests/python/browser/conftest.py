@@ -135,8 +135,8 @@ def open_game_of_user(page: Page, view: View) -> None:
 
 
 def assert_board_is_clear(page: Page, *others: str) -> None:
-    """Checks that the board is visible without scrolling, that none of `others` overlaps it, and
-    that the page does not scroll sideways."""
+    """Checks that the board is visible without scrolling (as are `#pad` and `#play` if they are
+    in `others`), that none of `others` overlaps it, and that the page does not scroll sideways."""
     size = page.viewport_size
     assert size
     boxes = page.evaluate(

@@ -72,7 +72,7 @@ fn check(text: &str) -> Result<bool, String> {
         Err(error) if error.position() > text.chars().count() => {
             Err(format!("an error position beyond the end: {error}"))
         }
-        Err(error) if error.to_string().contains('\n') => Err(format!("an error of several lines: {error}")),
+        Err(error) if error.to_string().contains('\n') => Err(format!("a multi-line error: {error}")),
         Err(_) if NAMES.iter().any(|(name, _)| text.trim_start().starts_with(name)) => Ok(false),
         Err(_) if by_name(text, 1).is_ok() => Err("not an expression, but accepted as a planner".to_owned()),
         Err(_) => Ok(false),

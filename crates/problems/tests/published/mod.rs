@@ -1,6 +1,6 @@
 //! Published mean scores of Morpion Solitaire, and sample statistics to compare with them.
 
-/// The published mean and its standard error, which is at least half a unit of the last digit.
+/// The published mean and its standard error: at least half a unit of the mean's last digit.
 pub fn published_mean(variant: &str, expression: &str) -> Option<(f64, f64)> {
     let level = ["simulate", "step(lookahead(simulate))", "step(lookahead(step(lookahead(simulate))))"]
         .iter()

@@ -25,7 +25,7 @@ pub struct Coverage {
     pub updates: u64,
     /// Owl looks that changed the remembered position.
     pub looks: u64,
-    /// Sightings of the player by hawks that were not already chasing it.
+    /// Sightings of the player by hawks that remembered no earlier sighting.
     pub sightings: u64,
     /// Posts that hawks picked.
     pub posts: u64,

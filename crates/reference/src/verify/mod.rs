@@ -37,9 +37,9 @@
 //! after the first tick and no known set contains it, its key stands for all memories that are
 //! possible on its tile. Until the hawk sees the player, one key merges all memories that fit its
 //! path since it joined. When a hawk picks a post, any post is possible, unless its draws have been
-//! counted since the first tick. Known sets keep these counts. A count that would exceed its bits
-//! is dropped. An owl's remembered position is replaced by the tile that the owl reaches before it
-//! looks again.
+//! counted since the first tick. Known sets keep these counts. Counting ends when a count would not
+//! fit into its bits. An owl's remembered position is replaced by the tile that the owl reaches
+//! before it looks again.
 //!
 //! The method relies on the following assumptions. The third and fourth follow from the rules. The
 //! verifier checks the others against the literal model where it uses them, and refuses the

@@ -76,8 +76,8 @@ pub(super) struct Pursuer<const N: usize> {
     merged_indices: HashMap<Rc<[u32]>, usize>,
     /// For a hawk, the merged key of each tile, which stands for all memories possible there.
     merged_by_tile: Vec<u32>,
-    /// For a shark or deer, the possible keys after each number of moves. Extended on demand.
-    keys_after_moves: Vec<Vec<u32>>,
+    /// For a shark or deer, the possible state IDs after each number of moves. Extended on demand.
+    ids_after_moves: Vec<Vec<u32>>,
 }
 
 impl<const N: usize> Pursuer<N> {
@@ -94,7 +94,7 @@ impl<const N: usize> Pursuer<N> {
             merged: Vec::new(),
             merged_indices: HashMap::new(),
             merged_by_tile: Vec::new(),
-            keys_after_moves: Vec::new(),
+            ids_after_moves: Vec::new(),
         })
     }
 
@@ -359,7 +359,7 @@ impl<const N: usize> Pursuer<N> {
                 }
                 Ok(self.merged_by_tile.clone())
             }
-            _ => self.possible_keys(board, board.moves[..tick].iter().filter(|moves| **moves).count()),
+            _ => self.possible_ids_after(board, board.moves[..tick].iter().filter(|moves| **moves).count()),
         }
     }
 
@@ -496,17 +496,17 @@ impl<const N: usize> Pursuer<N> {
     }
 
     /// Returns every possible state ID of a shark or deer after `moves` moves.
-    fn possible_keys(&mut self, board: &Board<N>, moves: usize) -> Result<Vec<u32>, String> {
-        if self.keys_after_moves.is_empty() {
+    fn possible_ids_after(&mut self, board: &Board<N>, moves: usize) -> Result<Vec<u32>, String> {
+        if self.ids_after_moves.is_empty() {
             let first = self.first(board)?;
-            self.keys_after_moves.push(vec![first]);
+            self.ids_after_moves.push(vec![first]);
         }
-        let ticks = (1..).filter(|&tick| board.moves[tick]).skip(self.keys_after_moves.len() - 1);
-        for tick in ticks.take((moves + 1).saturating_sub(self.keys_after_moves.len())) {
+        let ticks = (1..).filter(|&tick| board.moves[tick]).skip(self.ids_after_moves.len() - 1);
+        for tick in ticks.take((moves + 1).saturating_sub(self.ids_after_moves.len())) {
             let moment = self.moment(board, tick);
             let mut found: Vec<u32> = Vec::new();
             let mut is_found = Vec::new();
-            for id in self.keys_after_moves[self.keys_after_moves.len() - 1].clone() {
+            for id in self.ids_after_moves[self.ids_after_moves.len() - 1].clone() {
                 board.spend(1)?;
                 // A living player is not on the threat's tile at the start of a tick. If jumps are
                 // forbidden, the player is not on this tile after its own move either.
@@ -524,9 +524,9 @@ impl<const N: usize> Pursuer<N> {
                     }
                 }
             }
-            self.keys_after_moves.push(found);
+            self.ids_after_moves.push(found);
         }
-        Ok(self.keys_after_moves[moves].clone())
+        Ok(self.ids_after_moves[moves].clone())
     }
 }
 
