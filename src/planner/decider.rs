@@ -1,9 +1,9 @@
 //! Tries to decide a state: to find a line to the end of the game, or to prove that none exists and
 //! find the longest line. Starts with the survival search, which is fastest on easy maps, and
-//! continues with the prover in [`proof`](crate::proof), unless the prover does not support the map
-//! or the rules. If the prover cannot combine all threats, it takes turns with an exhaustive
-//! search and a large neighbourhood search. If the budgets limit only simulated ticks, the same sequence of calls always gives the
-//! same answers.
+//! continues with the prover in [`proof`](crate::proof). If the prover cannot combine all threats,
+//! it takes turns with an exhaustive search and a large neighbourhood search. If it does not
+//! support the map or the rules, the survival search takes its turns. If the budgets limit only
+//! simulated ticks, the same sequence of calls always gives the same answers.
 
 use std::io::{self, BufRead, Write};
 
@@ -22,7 +22,7 @@ const SEARCH_TICKS: u64 = 100_000;
 
 const PLAY_PROOF_MEMORY_MAX_BYTES: usize = 32 << 20;
 
-/// Simulated ticks of each turn if the prover cannot combine all threats.
+/// Simulated ticks of each turn if there is no prover, or if it cannot combine all threats.
 const TURN_TICKS: u64 = 1_000_000;
 /// The exhaustive search has this many times the memory of the prover.
 const EXHAUSTIVE_MEMORY_FACTOR: usize = 4;
@@ -36,7 +36,7 @@ pub struct Decider {
     search: SurvivalSearch,
     search_ticks: u64,
     prover: Option<Box<dyn Prover>>,
-    /// Used only if one of the prover's combinations cannot hold the keys of all threats.
+    /// Used only if there is no prover, or if it cannot combine all threats.
     exhaustive: Option<ExhaustiveSearch>,
     exhaustive_memory_max_bytes: usize,
     /// Used only together with `exhaustive`.
@@ -98,8 +98,8 @@ impl Decider {
         }
         self.set_root(world, state);
         let mut meter = BudgetMeter::new(budget);
-        if !self.best.is_optimal() && (self.search_ticks < SEARCH_TICKS || self.is_unprovable) {
-            self.search(world, state, &mut meter);
+        if !self.best.is_optimal() && self.search_ticks < SEARCH_TICKS {
+            self.search(world, state, Budget::ticks(SEARCH_TICKS - self.search_ticks), &mut meter);
         }
         if !self.best.is_optimal() && self.search_ticks >= SEARCH_TICKS && meter.check().is_ok() {
             self.prove(world, state, &mut meter);
@@ -192,9 +192,8 @@ impl Decider {
         }
     }
 
-    fn search(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) {
-        let most = if self.is_unprovable { Budget::UNLIMITED } else { Budget::ticks(SEARCH_TICKS - self.search_ticks) };
-        let found = self.search.solve(world, state, meter.remaining().and(most));
+    fn search(&mut self, world: &World, state: &State, budget: Budget, meter: &mut BudgetMeter) {
+        let found = self.search.solve(world, state, meter.remaining().and(budget));
         meter.add_search(found.simulated_ticks);
         self.search_ticks += found.simulated_ticks;
         let bound = found.bound.min(self.best.bound);
@@ -216,13 +215,17 @@ impl Decider {
         if self.prover.is_none() && !self.is_unprovable {
             self.begin_proof(world, state);
         }
-        if self.prover.is_none() {
-            return self.search(world, state, meter);
+        if let Some(prover) = &mut self.prover {
+            self.search = SurvivalSearch::new(self.options);
+            if !prover.has_excess_threats(world, meter) {
+                self.run_prover(world, state, meter);
+                return;
+            }
         }
-        self.search = SurvivalSearch::new(self.options);
-        if !self.prover.as_mut().is_some_and(|prover| prover.has_excess_threats(world, meter)) {
-            self.run_prover(world, state, meter);
-            return;
+        // In play, each turn takes a whole decision. The survival search would start afresh after a
+        // decision without it.
+        if self.is_unprovable && self.exhaustive_memory_max_bytes == 0 {
+            return self.search(world, state, Budget::UNLIMITED, meter);
         }
         let mut idle_turns = 0;
         while !self.best.is_optimal() && idle_turns < 3 && meter.check().is_ok() {
@@ -236,6 +239,7 @@ impl Decider {
                     }
                 }
                 1 => self.neighbourhood.advance(world, state, &mut self.best, &mut own),
+                _ if self.is_unprovable => self.search(world, state, Budget::UNLIMITED, &mut own),
                 _ => self.run_prover(world, state, &mut own),
             }
             meter.add_search(own.ticks());
