@@ -231,16 +231,16 @@ impl Decider {
         while !self.best.is_optimal() && idle_turns < 3 && meter.check().is_ok() {
             let mut own = BudgetMeter::new(meter.remaining().and(Budget::ticks(TURN_TICKS)));
             match self.turns % 3 {
-                0 => {
+                0 => self.neighbourhood.advance(world, state, &mut self.best, &mut own),
+                1 if self.is_unprovable => self.search(world, state, Budget::UNLIMITED, &mut own),
+                1 => self.run_prover(world, state, &mut own),
+                _ => {
                     let memory_max_bytes = self.exhaustive_memory_max_bytes;
                     let search = self.exhaustive.get_or_insert_with(|| ExhaustiveSearch::new(state, memory_max_bytes));
                     if let Some(solution) = search.advance(world, &mut own) {
                         self.best = solution;
                     }
                 }
-                1 => self.neighbourhood.advance(world, state, &mut self.best, &mut own),
-                _ if self.is_unprovable => self.search(world, state, Budget::UNLIMITED, &mut own),
-                _ => self.run_prover(world, state, &mut own),
             }
             meter.add_search(own.ticks());
             self.turns += 1;
