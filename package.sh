@@ -5,8 +5,8 @@
 # One of the maps cannot be survived.
 #
 # `./package.sh --help` prints the options. The script needs a Rust toolchain, Python 3.10 or newer,
-# and access to PyPI. Zig, installed from PyPI, links the wheel against glibc 2.17, even if this
-# machine has a newer version.
+# and access to crates.io and PyPI. Zig, installed from PyPI, links the wheel against glibc 2.17,
+# even if this machine has a newer version.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh

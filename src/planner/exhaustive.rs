@@ -41,7 +41,7 @@ impl ExhaustiveSearch {
         }
     }
 
-    /// Continues the search in the world of the root. Returns a longest line, or `None` if the
+    /// Continues the search in the root's world. Returns a longest line, or `None` if the
     /// budget is used up. At the memory limit, abandons the search: this and later calls then
     /// return `None`.
     pub fn advance(&mut self, world: &World, meter: &mut BudgetMeter) -> Option<Solution> {

@@ -29,8 +29,8 @@
 //!   states become known sets.
 //! * *Bottleneck*: a tick at which a known set has few states. A *narrow* sweep starts at a
 //!   bottleneck, and further threats can join it on the way. A target's first narrow sweep starts
-//!   at the first tick instead, with a single threat. A *wide* sweep has all of its
-//!   threats from the first tick.
+//!   at the first tick instead, with a single threat. A *wide* sweep has all of its threats from
+//!   the first tick.
 //! * *Reachable layer*: the states of one tick that can be reached from the first tick, regardless
 //!   of any target.
 //! * *Projection*: for each tick and each tile of a shark, the places from which the player can

@@ -69,7 +69,7 @@ struct Shared {
     ladder: Ladder,
     store: Store,
     series: Arc<Series>,
-    /// Events that could not be written yet. No game is started until all of them are written.
+    /// Events that are not written yet. No game is started until all of them are written.
     unsaved: Vec<Event>,
     /// The ids of refused requests. If the file of such a request cannot be removed, the request is
     /// still not answered again.

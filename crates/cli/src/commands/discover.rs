@@ -54,7 +54,7 @@ pub(crate) struct DiscoverArgs {
     /// {n}score depends on the problem; a lower C abandons weak candidates earlier
     #[arg(long, value_name = "C", default_value_t = 5.0, value_parser = parse_exploration)]
     exploration: f64,
-    /// Maximum number of operators around a leaf such as a rollout
+    /// Maximum number of search components around a rollout
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = integer::<usize>(0..=OPERATORS_MAX as u64))]
     operators: usize,
     /// Grammar of the candidates: `paper` follows Maes et al. (2012); `grown` has fewer constants,

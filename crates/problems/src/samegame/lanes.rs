@@ -653,7 +653,7 @@ mod tests {
                 counts[usize::from(index)] += 1;
             }
         }
-        // Each count has the mean 10,000 and the standard deviation 93.
+        // Each count has mean 10,000 and standard deviation 93.
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 400), "{counts:?}");
     }
 }
