@@ -145,8 +145,9 @@ fn table_row(map: &Map) -> Vec<String> {
 fn write_drawing(map: &Map, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
     let layout = &map.layout;
     let MapSummary { open_tiles, .. } = MapSummary::new(map);
-    let (name, difficulty) = (one_line(&map.name), one_line(&map.difficulty));
-    writeln!(out, "{name}: {}x{}, {open_tiles} open tiles, {difficulty}", layout.width, layout.height)?;
+    let name = one_line(&map.name);
+    let difficulty = if map.difficulty.is_empty() { String::new() } else { format!(", {}", one_line(&map.difficulty)) };
+    writeln!(out, "{name}: {}x{}, {open_tiles} open tiles{difficulty}", layout.width, layout.height)?;
     for row in layout.rows() {
         for symbol in row.chars() {
             let text = match symbol {

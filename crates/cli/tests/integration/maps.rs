@@ -104,6 +104,9 @@ P player  B bull (2)  S shark  ░░ see-through (passable for threats, not for
     assert_eq!(succeeds(&["maps", folder]), expected);
     let json: Value = serde_json::from_str(&succeeds(&["maps", "--json", folder])).unwrap();
     assert_eq!(json[0]["rows"], serde_json::json!(["#P.~", "#BBS"]));
+    let text = dir.path().join("text.txt");
+    std::fs::write(&text, "P..\n").unwrap();
+    assert!(succeeds(&["maps", text.to_str().unwrap()]).starts_with("text: 3x1, 3 open tiles\n"));
 }
 
 #[test]
