@@ -16,7 +16,8 @@ const WORK_LIMIT_END: u64 = 3_000_000;
 /// Until a line reaches this tick, an undecided end of the game takes turns with the end of the
 /// best line.
 const LATE_TICK: usize = 1800;
-/// Factor of the work limit for the target at the end of the best line and for the game's end.
+/// Factors of the work limit for the target at the end of the best line and for the game's end.
+const LOW_FACTOR: u64 = 4;
 const END_FACTOR: u64 = 6;
 /// A round bisects only gaps wider than 1 / `BISECTION_DIVISOR` of the gap between line and bound.
 const BISECTION_DIVISOR: usize = 4;
@@ -164,7 +165,7 @@ impl<const N: usize> Targets<N> {
         if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
             self.work_limit.saturating_mul(END_FACTOR).max(WORK_LIMIT_END)
         } else if tick == usize::from(best.final_tick) {
-            self.work_limit.saturating_mul(END_FACTOR)
+            self.work_limit.saturating_mul(LOW_FACTOR)
         } else {
             self.work_limit
         }
