@@ -19,7 +19,7 @@ from pathlib import Path
 
 Row = dict[str, str]
 WIDTH, HEIGHT, LEFT, TOP = 250, 190, 52, 34
-PANEL_WIDTH, BOTTOM = WIDTH + 90, 46
+PANEL_WIDTH, PANEL_HEIGHT = WIDTH + 90, TOP + HEIGHT + 46
 COLOURS = {"survives": "#4c9f70", "doomed": "#c8553d", "undecided": "#b8b8b8"}
 LOOPS = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 5), (6, 8), (9, 12), (13, 20), (21, 99)]
 TILES = [(20, 29), (30, 44), (45, 64), (65, 94), (95, 139), (140, 200)]
@@ -50,6 +50,22 @@ def panel(index: int, title: str, axis: str, names: list[str]) -> list[str]:
     parts += [text(left + step * (place + 0.5), TOP + HEIGHT + 16, name, size=10) for place, name in enumerate(names)]
     parts.append(f'<rect x="{left}" y="{TOP}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#777"/>')
     return parts
+
+
+def curve(points: list[tuple[float, float]], colour: str, dash: str = "") -> list[str]:
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    parts = [f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>']
+    return parts + [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
+
+
+def write(out: Path, columns: int, rows: int, parts: list[str]) -> None:
+    """Writes an SVG file with room for this many panels."""
+    body = "\n".join(parts)
+    out.write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {columns * PANEL_WIDTH} {rows * PANEL_HEIGHT}" font-family="sans-serif">\n'
+        f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n',
+        "utf-8",
+    )
 
 
 def shares(index: int, groups: dict[str, list[Row]]) -> list[str]:
@@ -83,9 +99,7 @@ def times(index: int, title: str, axis: str, groups: dict[str, list[Row]]) -> li
             taken = sorted(float(row["decided_ms"] or row["elapsed_ms"]) for row in rows)
             value = statistics.median(taken) if quantile == 0.5 else taken[int(quantile * (len(taken) - 1))]
             points.append((left + step * (place + 0.5), height(value)))
-        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
+        parts += curve(points, colour)
         parts.append(f'<text x="{left + 6}" y="{TOP + 14 + 13 * (quantile > 0.5)}" font-size="10" fill="{colour}">{label}</text>')
     ticks = {1: "1 ms", 10: "10 ms", 100: "0.1 s", 1000: "1 s", 10000: "10 s"}
     parts += [text(left - 6, height(time_ms) + 4, name, "end", 10) for time_ms, name in ticks.items()]
@@ -104,12 +118,7 @@ def main(bank: Path, generated: Path, out: Path) -> None:
     parts = shares(0, group(maps + no_jump, "loops", LOOPS))
     parts += times(1, "time until decided", "open tiles", group(no_jump, "tiles", TILES))
     parts += times(2, "time until decided", "threats", dict(threats))
-    width, height = 3 * PANEL_WIDTH, TOP + HEIGHT + BOTTOM
-    body = "\n".join(parts)
-    out.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif">\n'
-        f'<rect width="100%" height="100%" fill="white"/>\n{body}\n</svg>\n'
-    )
+    write(out, 3, 1, parts)
 
 
 if __name__ == "__main__":

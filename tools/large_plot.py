@@ -12,10 +12,9 @@ import math
 import os
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
-from bank_plot import BOTTOM, HEIGHT, LEFT, PANEL_WIDTH, TOP, WIDTH, panel, text
+from bank_plot import HEIGHT, LEFT, PANEL_HEIGHT, PANEL_WIDTH, TOP, WIDTH, curve, panel, text, write
 
 BENCHMARK = Path(__file__).resolve().parents[1] / "benchmark"
 SOLVE_MS = 15_000
@@ -39,12 +38,6 @@ def measure(command: list[str]) -> tuple[float, float]:
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6
 
 
-def curve(left: float, points: list[tuple[float, float]], colour: str, dash: str) -> list[str]:
-    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    parts = [f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"{dash}/>']
-    return parts + [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in points]
-
-
 def main(program: str, out: Path) -> None:
     measured: dict[tuple[str, str, str, str], tuple[float, float]] = {}
     for line in (BENCHMARK / "instances.jsonl").read_text("utf-8").splitlines():
@@ -53,16 +46,15 @@ def main(program: str, out: Path) -> None:
             continue
         record = str(BENCHMARK / "records" / track / f"{name}.txt")
         kind, size, _, _, threats, _ = name.split("-", 5)
-        with tempfile.TemporaryDirectory() as folder:
-            map_file = str(BENCHMARK / json.loads(line)["map"])
-            commands = {
-                "solve": [program, "solve", map_file, "--no-jump", "--time-limit-ms", str(SOLVE_MS)],
-                "benchmark check": [program, "benchmark", "check", "--benchmark", str(BENCHMARK), record],
-                "check.py": [sys.executable, str(BENCHMARK / "check.py"), record],
-            }
-            for tool, command in commands.items():
-                measured[tool, kind, size, threats] = measure(command)
-                print(name, tool, *(f"{value:.2f}" for value in measured[tool, kind, size, threats]), flush=True)
+        map_file = str(BENCHMARK / json.loads(line)["map"])
+        commands = {
+            "solve": [program, "solve", map_file, "--no-jump", "--time-limit-ms", str(SOLVE_MS)],
+            "benchmark check": [program, "benchmark", "check", "--benchmark", str(BENCHMARK), record],
+            "check.py": [sys.executable, str(BENCHMARK / "check.py"), record],
+        }
+        for tool, command in commands.items():
+            measured[tool, kind, size, threats] = measure(command)
+            print(name, tool, *(f"{value:.2f}" for value in measured[tool, kind, size, threats]), flush=True)
     body: list[str] = []
     for row, (quantity, ticks) in enumerate(ROWS.items()):
         low, high = math.log10(min(ticks)), math.log10(max(ticks))
@@ -70,7 +62,7 @@ def main(program: str, out: Path) -> None:
         def height(value: float, low: float = low, high: float = high) -> float:
             return TOP + HEIGHT * (1 - (math.log10(max(value, 10**low)) - low) / (high - low))
 
-        body.append(f'<g transform="translate(0 {row * (TOP + HEIGHT + BOTTOM)})">')
+        body.append(f'<g transform="translate(0 {row * PANEL_HEIGHT})">')
         for column, size in enumerate(SIZES):
             left, step = LEFT + column * PANEL_WIDTH, WIDTH / len(THREATS)
             body += panel(column, f"{quantity}, {size}", "threats", [str(int(count)) for count in THREATS])
@@ -79,18 +71,12 @@ def main(program: str, out: Path) -> None:
                 for kind, dash in DASHES.items():
                     values = [measured[tool, kind, size, count][row] for count in THREATS]
                     points = [(left + step * (place + 0.5), height(value)) for place, value in enumerate(values)]
-                    body += curve(left, points, colour, dash)
+                    body += curve(points, colour, dash)
         body.append("</g>")
     for place, (tool, colour) in enumerate(TOOLS.items()):
         body.append(f'<text x="{LEFT + 6}" y="{TOP + 14 + 13 * place}" font-size="10" fill="{colour}">{tool}</text>')
     body.append(f'<text x="{LEFT + 6}" y="{TOP + 53}" font-size="10">solid: mazes; dashed: labyrinths</text>')
-    width, total = 2 * PANEL_WIDTH, 2 * (TOP + HEIGHT + BOTTOM)
-    lines = "\n".join(body)
-    out.write_text(
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {total}" font-family="sans-serif">\n'
-        f'<rect width="100%" height="100%" fill="white"/>\n{lines}\n</svg>\n',
-        "utf-8",
-    )
+    write(out, 2, 2, body)
 
 
 if __name__ == "__main__":
