@@ -31,14 +31,13 @@ const EXHAUSTIVE_MEMORY_FACTOR: usize = 4;
 #[derive(Debug)]
 pub struct Decider {
     options: SurvivalOptions,
-    proof_memory_max_bytes: usize,
+    is_for_play: bool,
     root: Option<Root>,
     search: SurvivalSearch,
     search_ticks: u64,
     prover: Option<Box<dyn Prover>>,
     /// Used only if there is no prover, or if it cannot combine all threats.
     exhaustive: Option<ExhaustiveSearch>,
-    exhaustive_memory_max_bytes: usize,
     /// Used only together with `exhaustive`.
     neighbourhood: NeighbourhoodSearch,
     turns: u64,
@@ -61,13 +60,12 @@ impl Decider {
         let options = SurvivalOptions { slack_moves: 0, guard: Guard::None, ..options };
         Self {
             options,
-            proof_memory_max_bytes: options.memory_max_bytes,
+            is_for_play: false,
             root: None,
             search: SurvivalSearch::new(options),
             search_ticks: 0,
             prover: None,
             exhaustive: None,
-            exhaustive_memory_max_bytes: EXHAUSTIVE_MEMORY_FACTOR * options.memory_max_bytes,
             neighbourhood: NeighbourhoodSearch::new(options),
             turns: 0,
             is_unprovable: false,
@@ -78,8 +76,7 @@ impl Decider {
     /// Creates a decider for budgets of a few milliseconds. It keeps the layers small, because some
     /// of the work on a layer cannot be interrupted.
     pub fn for_play(options: SurvivalOptions) -> Self {
-        let proof_memory_max_bytes = options.memory_max_bytes.min(PLAY_PROOF_MEMORY_MAX_BYTES);
-        Self { proof_memory_max_bytes, exhaustive_memory_max_bytes: 0, ..Self::new(options.for_play()) }
+        Self { is_for_play: true, ..Self::new(options.for_play()) }
     }
 
     /// Skips the survival search, so that tests can check proofs on maps that the search decides.
@@ -182,8 +179,7 @@ impl Decider {
             }
             Progress::Unrelated => {
                 *self = Self {
-                    proof_memory_max_bytes: self.proof_memory_max_bytes,
-                    exhaustive_memory_max_bytes: self.exhaustive_memory_max_bytes,
+                    is_for_play: self.is_for_play,
                     root: self.root.take(),
                     best: Solution::unknown(state.tick()),
                     ..Self::new(self.options)
@@ -204,7 +200,8 @@ impl Decider {
     }
 
     fn begin_proof(&mut self, world: &World, state: &State) {
-        let memory_max_bytes = self.proof_memory_max_bytes;
+        let play_max_bytes = if self.is_for_play { PLAY_PROOF_MEMORY_MAX_BYTES } else { usize::MAX };
+        let memory_max_bytes = self.options.memory_max_bytes.min(play_max_bytes);
         let lines = Lines::new(SurvivalOptions { memory_max_bytes: memory_max_bytes / 8, ..self.options });
         let resources = Resources { seed: self.options.seed, memory_max_bytes, lines: Box::new(lines) };
         self.prover = prover(world, state, resources);
@@ -224,7 +221,7 @@ impl Decider {
         }
         // In play, each turn takes a whole decision. The survival search would start afresh after a
         // decision without it.
-        if self.is_unprovable && self.exhaustive_memory_max_bytes == 0 {
+        if self.is_unprovable && self.is_for_play {
             return self.search(world, state, Budget::UNLIMITED, meter);
         }
         let mut idle_turns = 0;
@@ -235,7 +232,8 @@ impl Decider {
                 1 if self.is_unprovable => self.search(world, state, Budget::UNLIMITED, &mut own),
                 1 => self.run_prover(world, state, &mut own),
                 _ => {
-                    let memory_max_bytes = self.exhaustive_memory_max_bytes;
+                    let factor = if self.is_for_play { 0 } else { EXHAUSTIVE_MEMORY_FACTOR };
+                    let memory_max_bytes = factor * self.options.memory_max_bytes;
                     let search = self.exhaustive.get_or_insert_with(|| ExhaustiveSearch::new(state, memory_max_bytes));
                     if let Some(solution) = search.advance(world, &mut own) {
                         self.best = solution;
