@@ -1,7 +1,6 @@
-use std::io;
-use std::sync::Arc;
+mod saved;
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 use super::combination::{Combination, MemorySlots, Slot, put_widest_last, run_mask, slots_of};
 use super::join::Join;
@@ -12,10 +11,10 @@ use super::model::{Automaton, Model};
 use super::moves::JoinContext;
 use super::outcome::Step;
 use super::projection::Projection;
-use super::saved::{LayersRead, LayersWritten, SavedLayer, invalid};
 use super::tile_set::TileSet;
-use crate::game::{LAST_TICK, Move, State, Style, World};
-use crate::search::{Budget, BudgetMeter, StopReason};
+use crate::game::{Move, State, Style, World};
+use crate::search::{BudgetMeter, StopReason};
+pub(super) use saved::SavedTarget;
 
 /// Known sets are kept only once in this many ticks, but small ones in every tick, as far as the
 /// memory limit allows.
@@ -50,16 +49,6 @@ pub(super) struct Target<const N: usize> {
     pub steps: Vec<Step>,
     /// The sweep that ran out of states beyond the target. With `steps`, it proves a bound.
     pub beyond: Option<Step>,
-}
-
-/// A target without its projections, which are computed again when the target is restored.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct SavedTarget<const N: usize> {
-    tick: usize,
-    allowed: Vec<TileSet<N>>,
-    known: Vec<SavedLayer>,
-    steps: Vec<Step>,
 }
 
 impl<const N: usize> Target<N> {
@@ -101,35 +90,6 @@ impl<const N: usize> Target<N> {
         later.knowledge.extend(tick);
         later.begin_projections(model);
         later
-    }
-
-    pub fn saved<'a>(&'a self, layers: &mut LayersWritten<'a, N>) -> SavedTarget<N> {
-        let mut allowed = self.allowed.clone();
-        restrict(&mut allowed, &self.projections.earlier_allowed);
-        let known = self.knowledge.iter();
-        let known = known.map(|(tick, known)| layers.add(tick, known.mask, known.lookup.layer()));
-        SavedTarget { tick: self.tick, allowed, known: known.collect(), steps: self.steps.clone() }
-    }
-
-    pub fn restored(
-        model: &Model<N>,
-        memory_max_bytes: usize,
-        saved: SavedTarget<N>,
-        layers: &mut LayersRead<N>,
-    ) -> io::Result<Self> {
-        let SavedTarget { tick, allowed, known, steps } = saved;
-        if !(model.first_tick..=usize::from(LAST_TICK)).contains(&tick) || known.iter().any(|known| known.tick > tick) {
-            return Err(invalid("a tick outside the game"));
-        }
-        let mut target = Self::new(model, tick, memory_max_bytes);
-        target.projections.earlier_allowed = allowed;
-        target.project(model, &mut BudgetMeter::new(Budget::UNLIMITED));
-        target.steps = steps;
-        for saved in known {
-            let known = layers.known(model, &target, saved)?;
-            target.knowledge.keep(saved.tick, known);
-        }
-        Ok(target)
     }
 
     /// Adds the known sets of an earlier target with the same slots, except those that exceed the
