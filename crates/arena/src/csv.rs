@@ -1,4 +1,4 @@
-use super::game::GameRecord;
+use super::record::GameRecord;
 use super::series::{Games, Series};
 
 const HEADER: &str = "planner,spec,map,layout,sample,seed,score,final_tick,caught,moves,simulated_ticks,mispredictions,\

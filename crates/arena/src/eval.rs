@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::game::{GameRecord, Times};
+use super::record::{GameRecord, Times};
 use super::series::{Games, Series};
 use super::stats::{self, CONFIDENCE, Interval};
 use getaway::game::{FIRST_TICK, LAST_TICK, POINTS_PER_TICK};
@@ -160,8 +160,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::external::{ExternalRecord, Failure, FailureKind};
-    use crate::game::{Cost, SourceCounts};
+    use crate::record::{Cost, ExternalRecord, Failure, FailureKind, SourceCounts};
     use getaway::game::{Plan, Rules};
     use getaway::search::Budget;
 

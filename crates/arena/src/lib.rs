@@ -24,48 +24,57 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod comparison;
 mod csv;
 mod dataset;
 mod entrant;
 mod estimate;
 mod eval;
 mod external;
+mod external_summary;
 mod game;
 mod jobs;
 mod journal;
 mod ladder;
 mod matches;
 mod page;
+mod phrases;
 mod rating;
+mod record;
 mod remote;
 mod report;
 mod results;
 mod series;
+mod sprt;
 pub mod stats;
 mod tournament;
 mod verdict;
 
+pub use comparison::{Comparison, pairs};
 pub use csv::csv;
 pub use dataset::{Dataset, DatasetError, DatasetOptions, GAME_STATES, Observation, SHARD_STATES};
 pub use entrant::{Entrant, shown_names};
 pub use eval::{MapEvaluation, MeanCost, PlannerEvaluation, Summary, evaluate};
 pub use external::{
-    BridgeError, BridgeReport, ExternalBot, ExternalGame, ExternalOptions, ExternalRecord, ExternalSummary,
-    ExternalTick, Failure, FailureCount, FailureKind, LATE_SHARE, PlayedGame, Program, ProgramEnd, SILENT_TICKS_MAX,
-    STARTUP_TIME, Transport, bridge, external_summaries, play_external,
+    BridgeError, BridgeReport, ExternalBot, ExternalGame, ExternalOptions, ExternalTick, PlayedGame, Program,
+    ProgramEnd, SILENT_TICKS_MAX, STARTUP_TIME, Transport, bridge, play_external,
 };
-pub use game::{Cost, GameError, GameRecord, MovesFingerprint, SourceCounts, TEAM, Times, play};
+pub use external_summary::{ExternalSummary, FailureCount, LATE_SHARE, external_summaries};
+pub use game::{GameError, TEAM, play};
 pub use jobs::{BUILD, Channel, Jobs, RemoteError, check_build};
 pub use journal::{FileKind, Journal, JournalError};
 pub use ladder::{
     EntrantState, LadderError, LadderGame, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
     LadderStanding, LadderText, PairResult, VersionTest, ladder_page, request, run_ladder,
 };
-pub use matches::{Comparison, MapComparison, Match, SprtMonitor, SprtReport, p_value, pairs};
+pub use matches::{MapComparison, Match};
 pub use page::with_head;
+pub use phrases::p_value;
 pub use rating::{RatedPairs, ratings};
+pub use record::{Cost, ExternalRecord, Failure, FailureKind, GameRecord, MovesFingerprint, SourceCounts, Times};
 pub use report::{ReportReplays, ReportResult, ReportText, report};
 pub use results::resume;
 pub use series::{GameKey, Games, Series, SeriesError, SeriesMap, SeriesOptions};
+pub use sprt::{SprtMonitor, SprtReport};
 pub use tournament::{RATING_MODEL, Standing, Tournament, TournamentMonitor, TournamentOptions, TournamentPair};
 pub use verdict::{FurtherGames, GameUnit, MARGIN_DEFAULT, Outcome, Verdict};

@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::external::{ExternalHost, ExternalOptions};
-use super::game::GameRecord;
 use super::jobs::{BUILD, Channel, Jobs, RemoteError, check_build};
+use super::record::GameRecord;
 use super::series::{Games, Series, SeriesError, SeriesMap, SeriesOptions};
 use getaway::game::Rules;
 use getaway::map::Map;

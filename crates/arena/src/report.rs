@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use super::comparison::{Comparison, pairs};
 use super::eval::{PlannerEvaluation, evaluate};
-use super::external::{ExternalSummary, external_summaries};
-use super::game::{GameRecord, Times};
-use super::matches::{Comparison, Match, SprtReport, pairs};
+use super::external_summary::{ExternalSummary, external_summaries};
+use super::matches::Match;
 use super::page::with_head;
+use super::record::{GameRecord, Times};
 use super::series::{Games, Series, SeriesMap};
+use super::sprt::SprtReport;
 use super::tournament::Tournament;
 use super::verdict::Outcome;
 use getaway::game::LAST_TICK;

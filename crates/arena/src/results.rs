@@ -9,9 +9,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::game::{GameRecord, MovesFingerprint};
 use super::journal::{FileKind, Journal, JournalError};
-use super::matches::counted;
+use super::phrases::counted;
+use super::record::{GameRecord, MovesFingerprint};
 use super::series::{GameKey, Games, Series};
 use getaway::game::{Rules, State, World, rules_fields};
 use getaway::protocol::to_json;

@@ -19,8 +19,9 @@ use thiserror::Error;
 
 use super::entrant::{Entrant, shown_names};
 use super::external::{ExternalBot, ExternalGame, ExternalHost, ExternalOptions, PlayedGame};
-use super::game::{Cost, GameError, GameRecord, MovesFingerprint, SourceCounts, Times, play};
+use super::game::{GameError, play};
 use super::jobs::RemoteError;
+use super::record::{Cost, GameRecord, MovesFingerprint, SourceCounts, Times};
 use getaway::bot::{Bot, BotOptions, OptionsError};
 use getaway::fnv::FnvHasher;
 use getaway::game::{Layout, Plan, Rules, State, World, WorldError};

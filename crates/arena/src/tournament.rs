@@ -8,12 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Serialize;
 
+use super::comparison::Comparison;
 use super::eval::Summary;
-use super::external::{ExternalSummary, external_summary};
-use super::game::GameRecord;
-use super::matches::{Comparison, SprtMonitor, SprtReport, is_deterministic};
+use super::external_summary::{ExternalSummary, external_summary};
+use super::matches::is_deterministic;
 use super::rating::{RatedPairs, ratings};
+use super::record::GameRecord;
 use super::series::{Games, Series};
+use super::sprt::{SprtMonitor, SprtReport};
 use super::stats::{Interval, Sprt, SprtDecision, WinDrawLoss};
 use super::verdict::{Outcome, Question, Verdict};
 

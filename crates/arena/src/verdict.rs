@@ -10,9 +10,11 @@
 
 use serde::Serialize;
 
+use super::comparison::Comparison;
 use super::eval::SCORE_MAX;
-use super::external::ExternalSummary;
-use super::matches::{Comparison, SprtReport, p_value, percent, wins_ties_losses};
+use super::external_summary::ExternalSummary;
+use super::phrases::{p_value, percent, wins_ties_losses};
+use super::sprt::SprtReport;
 use super::stats::{CONFIDENCE, ClusteredMean, Interval, Sprt, SprtDecision, normal_quantile, students_quantile};
 
 /// The default of [`Verdict::margin`]: 500 points are 100 ticks, or 5% of a game.
@@ -72,6 +74,14 @@ pub struct Verdict {
     pub troubles: Vec<String>,
     /// The whole verdict as text in one line.
     pub sentence: String,
+}
+
+impl Comparison {
+    /// Returns the verdict on the left side, assuming that no game failed. `margin` is the smallest
+    /// mean score difference that matters, in points.
+    pub fn verdict(&self, sides: [&str; 2], margin: f64) -> Verdict {
+        Question { sides, margin }.verdict(self, &[None, None], None)
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

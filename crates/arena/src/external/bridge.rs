@@ -13,7 +13,7 @@ use super::pipe::PipeChannel;
 use super::process::{Process, Streams, exit_words};
 use super::socket::SocketChannel;
 use super::{EXIT_TIME, STARTUP_TIME};
-use crate::matches::counted;
+use crate::phrases::counted;
 use getaway::protocol::{ClientFrame, Register, to_json};
 
 /// The bridge alternately waits for the server and the bot, each time for at most this long.

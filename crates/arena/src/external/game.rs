@@ -13,11 +13,12 @@ use super::process::{Process, Streams, exit_words, last_log_line};
 use super::socket::{Port, SocketChannel};
 use super::usage::UsageMeter;
 use super::{
-    CRASH_TIME, EXIT_TIME, ExternalBot, ExternalOptions, ExternalRecord, FRAMES_PER_TICK_MAX, Failure, FailureKind,
-    LOG_BYTES_MAX, SILENT_TICKS_MAX, STARTUP_TIME, Stopped, Transport,
+    CRASH_TIME, EXIT_TIME, ExternalBot, ExternalOptions, FRAMES_PER_TICK_MAX, LOG_BYTES_MAX, SILENT_TICKS_MAX,
+    STARTUP_TIME, Stopped, Transport,
 };
-use crate::game::{Cost, MovesFingerprint, TEAM, Times};
+use crate::game::TEAM;
 use crate::journal::FileKind;
+use crate::record::{Cost, ExternalRecord, Failure, FailureKind, MovesFingerprint, Times};
 use getaway::game::{Action, FIRST_TICK, Plan, State, World};
 use getaway::protocol::{ClientFrame, Command, MessageWriter};
 use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};

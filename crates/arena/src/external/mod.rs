@@ -7,7 +7,7 @@
 //! standard output, as lines of JSON.
 //!
 //! Guarantees: after the first tick, a bot has `tick_time` per tick, by default the server's
-//! 100 ms. A bot that fails (see [`FailureKind`]) loses the game, and the game's record names the
+//! 100 ms. A bot that fails (see [`FailureKind`](super::FailureKind)) loses the game, and the game's record names the
 //! reason. On Linux, no process started by a bot outlives the bot's games, even if this program is
 //! killed. On other Unix systems, processes that leave the bot's process group may survive. On
 //! Windows, all processes of a bot may survive.
@@ -20,18 +20,12 @@ mod process;
 mod program;
 mod socket;
 mod stream;
-mod summary;
 mod usage;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 pub use bridge::{BridgeError, BridgeReport, bridge};
-pub(crate) use summary::external_summary;
-pub use summary::{ExternalSummary, FailureCount, LATE_SHARE, external_summaries};
 
 pub(crate) use game::ExternalHost;
 pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
@@ -120,67 +114,5 @@ impl ExternalBot {
             _ => return None,
         };
         Some(Self { transport, command: command.trim().to_owned() })
-    }
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExternalRecord {
-    /// The time limit per tick in milliseconds.
-    pub tick_ms: u64,
-    /// Ticks played with a command.
-    pub commands: u32,
-    /// Ticks played without a command.
-    pub missed_ticks: u32,
-    /// Commands that arrived after their tick was played.
-    pub late_commands: u32,
-    pub invalid_commands: u32,
-    /// The failure of the bot, if any; the remaining ticks were played without the bot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<Failure>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
-    pub kind: FailureKind,
-    /// The first tick without the bot.
-    pub tick: u16,
-    /// A description and, from the bot's log, the line that most likely names the error.
-    pub detail: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FailureKind {
-    /// The bot could not be started, exited before it connected, or exited with an error.
-    Crash,
-    /// The bot exited without an error, or closed its connection, before the game was over.
-    Disconnect,
-    /// The bot did not connect or register in time, or sent neither a command nor garbage for
-    /// [`SILENT_TICKS_MAX`] ticks.
-    Silence,
-    /// The bot broke the protocol, for example with invalid JSON or too many messages per tick.
-    Garbage,
-    /// The bot exceeded the limit of [`ExternalOptions`] on memory or on processor time.
-    Limit,
-}
-
-impl FailureKind {
-    pub const ALL: [Self; 5] = [Self::Crash, Self::Disconnect, Self::Silence, Self::Garbage, Self::Limit];
-
-    /// The failure as a verb, such as "crashed".
-    pub const fn verb(self) -> &'static str {
-        match self {
-            Self::Crash => "crashed",
-            Self::Disconnect => "disconnected",
-            Self::Silence => "fell silent",
-            Self::Garbage => "sent garbage",
-            Self::Limit => "exceeded a limit",
-        }
-    }
-}
-
-impl fmt::Display for FailureKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.verb())
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::process::{Process, Streams, exit_words, last_log_line};
 use super::usage::UsageMeter;
-use crate::game::Cost;
+use crate::record::Cost;
 
 /// A shell command that was started. Dropping this value kills the command (on Windows, only its
 /// shell) and, on Linux, all its descendants.

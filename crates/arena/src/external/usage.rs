@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::game::Cost;
+use crate::record::Cost;
 
 /// Minimum age of a sample before [`UsageMeter::poll`] takes a new one.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);

@@ -24,9 +24,9 @@ use std::hash::Hasher;
 use serde::{Deserialize, Serialize};
 
 use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names, valid_name};
-use super::external::ExternalSummary;
-use super::game::{GameRecord, Times};
+use super::external_summary::ExternalSummary;
 use super::rating::{RatedPairs, ratings};
+use super::record::{GameRecord, Times};
 use super::series::Series;
 use super::stats::Interval;
 use getaway::fnv::FnvHasher;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{EntrantState, Ladder, Member, PairResult, base_name};
 use crate::eval::MeanCost;
-use crate::game::GameRecord;
+use crate::record::GameRecord;
 use crate::stats::{Interval, WinDrawLoss};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

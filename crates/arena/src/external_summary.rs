@@ -1,9 +1,8 @@
 use serde::Serialize;
 
-use super::FailureKind;
-use crate::game::GameRecord;
-use crate::matches::counted;
-use crate::series::{Games, Series};
+use super::phrases::counted;
+use super::record::{FailureKind, GameRecord};
+use super::series::{Games, Series};
 
 /// A bot without failures that misses at least this share of its ticks is reported as late.
 pub const LATE_SHARE: f64 = 0.05;

@@ -1,0 +1,170 @@
+//! Statistics of paired games: the games of a pair have the same map and seed.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde::Serialize;
+
+use super::eval::{ByMap, SCORE_MAX};
+use super::record::GameRecord;
+use super::series::{GameKey, Games, Series};
+use super::stats::{self, CONFIDENCE, ClusteredMean, Interval, WinDrawLoss};
+
+/// Minimum number of units for an interval, and of maps for clustering by map. Five units cannot
+/// show a difference: even if one side wins all of them, the sign test gives p = 0.06.
+const UNITS_MIN: usize = 6;
+
+/// Statistics of paired games.
+///
+/// Pairs with the same moves on the same map count once, as one *distinct pair*, except in
+/// `pairs_played` and in the score differences. A *unit* of the sign test is a group of pairs on
+/// one map that are linked by identical games: usually a single pair if both planners are
+/// randomised, and all pairs on the map if one planner is deterministic.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    #[serde(flatten)]
+    pub counts: WinDrawLoss,
+    /// Number of pairs played, including repeated pairs.
+    pub pairs_played: u64,
+    /// Number of units of the sign test, including units with as many wins as losses.
+    pub units: u64,
+    /// The p-value of the exact two-sided sign test on the units.
+    pub p_value: f64,
+    /// The win share of the distinct pairs, or of the units if there is a single map or all maps
+    /// have the same share; see [`stats::clustered_win_share`].
+    pub win_share: Interval,
+    /// Mean score difference over all pairs played, left minus right; `None` if there are no pairs.
+    pub score_difference_mean: Option<f64>,
+    /// The mean score difference with its interval; `None` if there are fewer than six units. The
+    /// interval is clustered by map if there are at least six maps. Otherwise it is clustered by
+    /// unit, and holds for these maps only.
+    pub score_difference: Option<Interval>,
+    pub maps: u64,
+    /// The mean score difference with two artificial clusters; see [`ClusteredMean::adjusted`].
+    #[serde(skip)]
+    pub adjusted: ClusteredMean,
+}
+
+type MapPairs<'a> = Vec<(&'a GameRecord, &'a GameRecord)>;
+
+impl Comparison {
+    pub fn of<'a>(pairs: impl Iterator<Item = (&'a GameRecord, &'a GameRecord)>) -> Self {
+        let mut maps = ByMap::default();
+        for pair in pairs {
+            maps.entry(&pair.0.map).push(pair);
+        }
+        let maps: Vec<MapPairs<'_>> = maps.into_clusters();
+        let distinct: Vec<MapPairs<'_>> = maps.iter().map(|pairs| distinct_pairs(pairs)).collect();
+        let map_counts: Vec<WinDrawLoss> = distinct.iter().map(|pairs| count(pairs)).collect();
+        let units: Vec<Unit> = maps.iter().flat_map(units).collect();
+        let nets: Vec<i64> = units.iter().map(|unit| unit.net).collect();
+        let all: Vec<f64> = maps.iter().flatten().map(difference).collect();
+        let clusters: Vec<Vec<f64>> = if maps.len() >= UNITS_MIN {
+            maps.iter().map(|pairs| pairs.iter().map(difference).collect()).collect()
+        } else {
+            units.into_iter().map(|unit| unit.differences).collect()
+        };
+        let reach = f64::from(SCORE_MAX);
+        let unit_size = all.len() / nets.len().max(1);
+        let interval = stats::clustered_mean(&clusters, CONFIDENCE).filter(|_| nets.len() >= UNITS_MIN);
+        Self {
+            counts: map_counts.iter().copied().fold(WinDrawLoss::default(), WinDrawLoss::plus),
+            pairs_played: all.len() as u64,
+            units: nets.len() as u64,
+            p_value: stats::weighted_sign_test(&nets),
+            win_share: win_share(&map_counts, &nets),
+            score_difference_mean: stats::average(&all),
+            score_difference: interval.map(|interval| interval.within(-reach, reach)),
+            maps: maps.len() as u64,
+            adjusted: ClusteredMean::adjusted(&clusters, reach, unit_size),
+        }
+    }
+
+    pub(super) fn pairs_text(&self) -> String {
+        match (self.counts.pairs(), self.has_repetitions()) {
+            (1, true) => "1 distinct pair".to_owned(),
+            (1, false) => "1 paired game".to_owned(),
+            (pairs, true) => format!("{pairs} distinct pairs"),
+            (pairs, false) => format!("{pairs} paired games"),
+        }
+    }
+
+    pub fn has_repetitions(&self) -> bool {
+        self.counts.pairs() < self.pairs_played
+    }
+}
+
+fn difference(&(left, right): &(&GameRecord, &GameRecord)) -> f64 {
+    f64::from(left.points()) - f64::from(right.points())
+}
+
+fn distinct_pairs<'a>(pairs: &MapPairs<'a>) -> MapPairs<'a> {
+    let mut seen = HashSet::new();
+    pairs.iter().copied().filter(|(left, right)| seen.insert((&left.moves, &right.moves))).collect()
+}
+
+fn count(pairs: &[(&GameRecord, &GameRecord)]) -> WinDrawLoss {
+    let mut counts = WinDrawLoss::default();
+    pairs.iter().for_each(|(left, right)| counts.add(left.rank(), right.rank()));
+    counts
+}
+
+/// A group of pairs on one map that are linked by identical games; see [`Comparison`].
+struct Unit {
+    /// Wins minus losses of the left side in distinct pairs.
+    net: i64,
+    differences: Vec<f64>,
+}
+
+fn units(pairs: &MapPairs<'_>) -> Vec<Unit> {
+    // A union-find forest: each pair points to an earlier pair of its unit, or to itself.
+    let mut earlier: Vec<usize> = Vec::new();
+    let root = |earlier: &[usize], mut pair: usize| {
+        while earlier[pair] != pair {
+            pair = earlier[pair];
+        }
+        pair
+    };
+    // For each distinct game of a side, the index of the first pair with this game.
+    let (mut of_left, mut of_right) = (HashMap::new(), HashMap::new());
+    for (index, (left, right)) in pairs.iter().enumerate() {
+        earlier.push(index);
+        for first in [*of_left.entry(&left.moves).or_insert(index), *of_right.entry(&right.moves).or_insert(index)] {
+            let (one, other) = (root(&earlier, index), root(&earlier, first));
+            earlier[one.max(other)] = one.min(other);
+            earlier[index] = one.min(other);
+        }
+    }
+    let mut seen = HashSet::new();
+    let mut units: BTreeMap<usize, Unit> = BTreeMap::new();
+    for (index, &pair) in pairs.iter().enumerate() {
+        let unit = units.entry(root(&earlier, index)).or_insert(Unit { net: 0, differences: Vec::new() });
+        unit.differences.push(difference(&pair));
+        if seen.insert((&pair.0.moves, &pair.1.moves)) {
+            let counts = count(&[pair]);
+            unit.net += counts.wins as i64 - counts.losses as i64;
+        }
+    }
+    units.into_values().collect()
+}
+
+fn win_share(map_counts: &[WinDrawLoss], units: &[i64]) -> Interval {
+    let mut unit_counts = WinDrawLoss::default();
+    units.iter().for_each(|unit| unit_counts.add(u32::from(*unit > 0), u32::from(*unit < 0)));
+    stats::clustered_win_share(map_counts, unit_counts, CONFIDENCE)
+}
+
+/// Returns the complete pairs of two planners in the order of the series, on one map or all maps.
+pub fn pairs<'a>(
+    series: &'a Series,
+    games: &'a Games,
+    [left, right]: [usize; 2],
+    map: Option<usize>,
+) -> impl Iterator<Item = (&'a GameRecord, &'a GameRecord)> {
+    let is_selected = move |key: GameKey| key.planner == left && map.is_none_or(|map| key.map == map);
+    let pair = move |(index, game): (usize, &'a Option<GameRecord>)| {
+        let key = series.key(index);
+        let other = games.get(series.index(GameKey { planner: right, ..key }));
+        Some((game.as_ref()?, other?.as_ref()?)).filter(|_| is_selected(key))
+    };
+    games.iter().enumerate().filter_map(pair)
+}
