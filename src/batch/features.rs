@@ -2,7 +2,7 @@
 
 use crate::game::{BreadthFirst, LAST_TICK, MAX_THREATS, Move, Mover, State, Style, Tile, UNREACHED, World};
 
-use super::observation::{FAR_STEPS, ticks_until_move};
+use super::values::{FAR_STEPS, ticks_until_move};
 
 /// The number of features before those of the actions: the tick; the ticks until the threats move,
 /// 0 if they move in the next step; and the ticks from one of their moves to the next.

@@ -18,6 +18,7 @@
 
 mod features;
 mod observation;
+mod values;
 mod window;
 
 use std::ops::Range;
@@ -27,9 +28,10 @@ use crate::game::{Move, State, World};
 
 pub use features::{FEATURES, FEATURES_ACTION, FEATURES_HEADER, LEAD_TICKS_MAX, LIFE_TICKS_MAX};
 pub use observation::{
-    CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, FAR_STEPS, NumbersError, PLANES, STATE_HEADER, STATE_THREAT, Shape,
+    CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, NumbersError, PLANES, STATE_HEADER, STATE_THREAT, Shape,
 };
 use observation::{Observer, read_state};
+pub use values::FAR_STEPS;
 pub use window::{WINDOW_PLANES, WINDOW_SIDE, WINDOW_SIDE_MAX};
 
 /// Number of games stepped before their results are read. It is small, so that the states of these

@@ -8,10 +8,10 @@ use std::sync::OnceLock;
 use thiserror::Error;
 
 use super::features::Features;
+use super::values::{FAR_STEPS, scaled_tick, ticks_until_move};
 use super::window::{WINDOW_PLANES, WINDOW_SIDE, Windows};
 use crate::game::{
-    Direction, LAST_TICK, MAX_OPEN_TILES, Move, Mover, PlacementError, Position, State, Style, Threat, Tile, UNREACHED,
-    World,
+    Direction, LAST_TICK, Move, Mover, PlacementError, Position, State, Style, Threat, Tile, UNREACHED, World,
 };
 
 /// The number of elements before the threats in a compact observation: the tick; the ticks until
@@ -24,9 +24,6 @@ pub const CLEARANCE: usize = 4;
 /// Each threat, in map order, has this many elements: x, y, direction (0 to 3: left, right, up,
 /// down), style (index in `Style::ALL`), and steps to the player ([`FAR_STEPS`] without a path).
 pub const COMPACT_THREAT: usize = 5;
-/// Stands in for the number of steps to a tile that a threat cannot reach. Features also use this
-/// value in other cases: see [`FEATURES_ACTION`](super::FEATURES_ACTION).
-pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
 
 /// The number of elements before the threats in a complete state: the tick, the ticks since the
 /// threats' last move (or since the start), and the player's x and y.
@@ -120,14 +117,6 @@ pub enum NumbersError {
     /// [`World::state_at`] rejects the numbers.
     #[error(transparent)]
     Placement(#[from] PlacementError),
-}
-
-pub(super) fn ticks_until_move(world: &World, tick: u16) -> u8 {
-    world.clock().move_ticks(tick).next().map_or(u8::MAX, |next| (next - tick).min(255) as u8)
-}
-
-pub(super) fn scaled_tick(tick: u16) -> u8 {
-    (u32::from(tick) * 255 / u32::from(LAST_TICK + 1)) as u8
 }
 
 /// With more open tiles than this, `reaches` stays empty: it would take more than 16 MiB.
@@ -280,7 +269,7 @@ impl Observer {
     }
 
     pub fn write_windows(&self, world: &World, state: &State, out: &mut [u8]) {
-        self.windows.get_or_init(|| Windows::new(world, self.shape)).write(world, state, out);
+        self.windows.get_or_init(|| Windows::new(world, self.shape.window)).write(world, state, out);
     }
 
     pub fn write_features(&self, world: &World, state: &State, out: &mut [i16]) {

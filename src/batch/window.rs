@@ -2,7 +2,7 @@
 
 use crate::game::{Direction, LAST_TICK, Move, Position, State, Style, Tile, World};
 
-use super::observation::{Shape, scaled_tick, ticks_until_move};
+use super::values::{scaled_tick, ticks_until_move};
 
 /// The default number of rows and columns of a window.
 pub const WINDOW_SIDE: usize = 9;
@@ -30,8 +30,8 @@ pub(super) struct Windows {
 }
 
 impl Windows {
-    pub fn new(world: &World, shape: Shape) -> Self {
-        let (graph, layout, side) = (world.graph(), world.layout(), shape.window);
+    pub fn new(world: &World, side: usize) -> Self {
+        let (graph, layout) = (world.graph(), world.layout());
         let reach = (side / 2) as i32;
         let mut streets = Vec::with_capacity(graph.len() * PLANE_STYLES * side * side);
         for centre in graph.positions() {

@@ -12,7 +12,7 @@
 
 use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat, World};
 use crate::planner::{Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
-use crate::search::{BudgetMeter, Deadline};
+use crate::search::BudgetMeter;
 
 use super::deadline::part;
 use super::tracker::Tracker;
@@ -116,7 +116,7 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
         let survived = states.iter().take_while(|state| !state.is_caught()).count() - 1;
         moves.truncate(survived);
         let path: Vec<Position> = states[..=survived].iter().map(|state| world.player(state)).collect();
-        let Some(catches) = beliefs.catches(tick, &path, Deadline::of(meter.remaining())) else { break };
+        let Some(catches) = beliefs.catches(tick, &path, meter.remaining().into()) else { break };
         let hedged = catches.iter().map(|&(moves, _, _)| moves).min().unwrap_or(survived);
         let hedged_until_tick = tick + hedged as u16;
         if hedged >= min_moves {
@@ -150,6 +150,7 @@ mod tests {
     use super::*;
     use crate::game::{Direction, Rules, Style};
     use crate::planner::Budget;
+    use crate::search::Deadline;
 
     #[test]
     fn hedged_part_of_a_plan_survives_whatever_an_owl_and_a_hawk_remember() {

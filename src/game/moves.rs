@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Direction, NameError};
+use super::{Direction, NameError, Position};
 
 /// The player's move in a tick. In text and JSON, a move is one character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -51,6 +51,19 @@ impl Move {
             Self::Down => 'D',
             Self::Stay => '.',
         }
+    }
+}
+
+impl Position {
+    /// The position after a move, ignoring walls.
+    #[must_use]
+    pub fn after(self, player_move: Move) -> Self {
+        player_move.direction().map_or(self, |direction| self.towards(direction))
+    }
+
+    /// The move from this position to `next`; `None` if `next` is more than one step away.
+    pub fn move_to(self, next: Self) -> Option<Move> {
+        Move::ALL.into_iter().find(|&player_move| self.after(player_move) == next)
     }
 }
 

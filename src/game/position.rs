@@ -2,7 +2,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::Move;
 use super::names::named;
 
 /// A cell of the grid. `x` increases to the right and `y` **downwards**. Both are 0 at the top
@@ -28,20 +27,9 @@ impl Position {
         Self::new(self.x + dx, self.y + dy)
     }
 
-    /// The position after a move, ignoring walls.
-    #[must_use]
-    pub fn after(self, player_move: Move) -> Self {
-        player_move.direction().map_or(self, |direction| self.towards(direction))
-    }
-
     /// The distance in steps, ignoring walls.
     pub const fn manhattan_distance(self, other: Self) -> i32 {
         (self.x - other.x).abs() + (self.y - other.y).abs()
-    }
-
-    /// The move from this position to `next`; `None` if `next` is more than one step away.
-    pub fn move_to(self, next: Self) -> Option<Move> {
-        Move::ALL.into_iter().find(|&player_move| self.after(player_move) == next)
     }
 }
 

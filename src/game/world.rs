@@ -8,7 +8,7 @@ use super::tables::{DIRECTIONS, Tables, pose};
 use super::threats::{Block, LANES, LaneMap, PlayerView, lane_rank, mix};
 use super::{
     Action, ActionError, Clock, Direction, FIRST_TICK, LAST_TICK, Layout, Move, Mover, POINTS_PER_TICK, Personality,
-    Position, Rules, Spawn, StreetGraph, Style, StyleMemory, Threat, WorldBuilder, WorldError,
+    Position, Rules, Spawn, StreetGraph, Style, StyleMemory, Threat,
 };
 
 /// A map and its rules, with the lookup tables that the game needs.
@@ -83,18 +83,6 @@ pub enum PlacementError {
 }
 
 impl World {
-    /// Builds a world. On the competition's maps, this takes less than a millisecond.
-    ///
-    /// # Errors
-    /// If the layout is empty, has a number of tiles other than width times height, or exceeds
-    /// [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or [`MAX_THREATS`](super::MAX_THREATS), if the
-    /// player or a threat starts on a tile that it cannot enter, or if the rules are invalid.
-    pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
-        let mut builder = WorldBuilder::new(layout, rules)?;
-        builder.advance(usize::MAX);
-        Ok(builder.finish())
-    }
-
     pub(super) fn assign_lanes(&mut self) {
         let threats = &self.layout.threats;
         let mut order: Vec<usize> = (0..threats.len()).collect();

@@ -1,6 +1,7 @@
+use std::error::Error;
 use std::fmt;
+use std::sync::Arc;
 
-use super::host::PlannerFailure;
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Budget, BudgetMeter};
 
@@ -74,4 +75,45 @@ pub(super) const TICKS_DEFAULT: u64 = 100_000;
 pub(super) fn meter_with_default(budget: Budget) -> BudgetMeter {
     let has_limit = budget.ticks.is_some() || budget.has_time();
     BudgetMeter::new(if has_limit { budget } else { budget.and(Budget::ticks(TICKS_DEFAULT)) })
+}
+
+/// The error for an external planner that cannot be found, loaded or created, or that fails to
+/// choose a move.
+#[derive(Clone, Debug)]
+pub struct PlannerFailure {
+    text: String,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+impl PlannerFailure {
+    /// Creates an error with the message `text`.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), source: None }
+    }
+
+    /// Sets the underlying error, which [`Error::source`] returns.
+    #[must_use]
+    pub fn caused_by(self, source: impl Error + Send + Sync + 'static) -> Self {
+        Self { source: Some(Arc::new(source)), ..self }
+    }
+}
+
+impl PartialEq for PlannerFailure {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for PlannerFailure {}
+
+impl fmt::Display for PlannerFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl Error for PlannerFailure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
+    }
 }

@@ -2,11 +2,10 @@
 //! Without a host, such a name is an error, so a name from an untrusted source cannot run external
 //! code.
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use super::Planner;
+use super::{Planner, PlannerFailure};
 
 /// Finds external planners by name.
 pub trait PlannerHost: Sync {
@@ -32,47 +31,6 @@ pub(super) struct ExternalPlanner {
 impl PartialEq for ExternalPlanner {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && Arc::ptr_eq(&self.factory, &other.factory)
-    }
-}
-
-/// The error for an external planner that cannot be found, loaded or created, or that fails to
-/// choose a move.
-#[derive(Clone, Debug)]
-pub struct PlannerFailure {
-    text: String,
-    source: Option<Arc<dyn Error + Send + Sync>>,
-}
-
-impl PlannerFailure {
-    /// Creates an error with the message `text`.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), source: None }
-    }
-
-    /// Sets the underlying error, which [`Error::source`] returns.
-    #[must_use]
-    pub fn caused_by(self, source: impl Error + Send + Sync + 'static) -> Self {
-        Self { source: Some(Arc::new(source)), ..self }
-    }
-}
-
-impl PartialEq for PlannerFailure {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Eq for PlannerFailure {}
-
-impl fmt::Display for PlannerFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-impl Error for PlannerFailure {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.source.as_deref().map(|source| source as &(dyn Error + 'static))
     }
 }
 

@@ -31,11 +31,11 @@ mod verdict;
 
 pub use cautious::{CautiousPlanner, CautiousRules, ObservedThreat, Sighting};
 pub use certificate::{Certificate, CertificateError, ProofEnd};
-pub use choice::{Choice, Planner, Source};
+pub use choice::{Choice, Planner, PlannerFailure, Source};
 use choice::{TICKS_DEFAULT, meter_with_default};
 pub use decider::Decider;
 pub use grammar::ExpressionPlanner;
-pub use host::{PlannerFactory, PlannerFailure, PlannerHost};
+pub use host::{PlannerFactory, PlannerHost};
 pub use learnt::{Model, ModelHost};
 pub use lookahead::LookaheadPlanner;
 pub use paranoid::ParanoidPlanner;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::choice::PlannerFailure;
 use super::grammar::ExpressionPlanner;
-use super::host::{ExternalPlanner, PlannerFactory, PlannerFailure, PlannerHost, is_external_name};
+use super::host::{ExternalPlanner, PlannerFactory, PlannerHost, is_external_name};
 use super::learnt::MODEL_PREFIX;
 use super::{Budget, PLANNERS, Planner, SurvivalOptions};
 use crate::search::{Expression, ParseError};

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::deadline::{DeadlineWatch, now};
+use super::deadline::{Deadline, DeadlineWatch, now};
 
 /// The limits of a search or planner, which stops at the first limit that it reaches. A step of a
 /// search from a state to a successor is a *simulated tick*. Replays of the played game, of a plan
@@ -95,6 +95,12 @@ impl Budget {
         let Some(time) = self.time else { return self };
         let deadline = now().checked_add(time);
         Self { time: None, ..self }.and(Self { deadline, ..Self::UNLIMITED })
+    }
+}
+
+impl From<Budget> for Deadline {
+    fn from(budget: Budget) -> Self {
+        budget.deadline.map_or(Self::NEVER, |at| Self::new(at, now()))
     }
 }
 

@@ -9,8 +9,6 @@ use std::ops::Deref;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::Budget;
-
 /// A clock that replaces the system clock for budgets and deadlines; see [`install`].
 pub trait TimeSource: fmt::Debug {
     /// The current time, which must never go backwards.
@@ -142,10 +140,6 @@ impl Deadline {
 
     pub fn new(at: Instant, now: Instant) -> Self {
         Self { at: Some(at), reserve_max: at.saturating_duration_since(now) / 4 * 3 }
-    }
-
-    pub fn of(budget: Budget) -> Self {
-        budget.deadline.map_or(Self::NEVER, |at| Self::new(at, now()))
     }
 
     pub fn is_past(&self) -> bool {

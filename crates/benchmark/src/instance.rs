@@ -1,5 +1,6 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -33,6 +34,13 @@ impl Instance {
     pub fn track(&self) -> &str {
         self.name.split_once('/').map_or("", |(track, _)| track)
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    pub time: Duration,
+    /// Maximum address space of each process of an external solver in MiB.
+    pub memory_mib: u64,
 }
 
 #[derive(Clone, Debug)]

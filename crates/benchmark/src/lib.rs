@@ -27,11 +27,11 @@ use getaway::planner::PlannerError;
 use getaway_arena::{JournalError, RemoteError};
 use thiserror::Error;
 
-pub use instance::{Benchmark, Instance, InstanceWithMap, generate, write_instances};
+pub use instance::{Benchmark, Instance, InstanceWithMap, Limits, generate, write_instances};
 pub use record::{Merge, Record};
 pub use remote::{attempts, run_remotely};
 pub use results::{RESULTS_FILE, Results, Settings};
-pub use run::{Answer, Limits, Solver, run};
+pub use run::{Answer, Solver, run};
 pub use table::{Row, cactus, rows};
 
 #[derive(Debug, Error)]

@@ -7,7 +7,7 @@ use getaway_reference::Game;
 use serde::{Deserialize, Serialize};
 
 use crate::external::execute;
-use crate::{Benchmark, BenchmarkError, Instance, Record};
+use crate::{Benchmark, BenchmarkError, Instance, Limits, Record};
 
 /// Budget in simulated ticks between two checks of the time limit.
 const SLICE_TICKS: u64 = 20_000;
@@ -33,13 +33,6 @@ impl FromStr for Solver {
             None => Ok(Self::Planner(text.parse()?)),
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    pub time: Duration,
-    /// Maximum address space of each process of an external solver in MiB.
-    pub memory_mib: u64,
 }
 
 /// A checked answer.

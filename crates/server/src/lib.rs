@@ -19,6 +19,7 @@ mod recorder;
 mod shared;
 mod site;
 mod socket;
+mod thread;
 mod viewer_server;
 mod viewers;
 

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::limits::{MAX_RECORDING_BACKLOG_BYTES, MAX_RECORDING_BACKLOG_TICKS, RECORDING_TIMEOUT};
-use super::shared::on_thread;
+use super::thread::on_thread;
 use getaway::files::Existing;
 use getaway::game::Action;
 use getaway::recording::{RecordingError, RecordingWriter, TickNotes};

@@ -1,9 +1,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 
 use getaway_viewer::LiveReplay;
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::event::Event;
 use super::options::ServerOptions;
@@ -48,11 +47,4 @@ impl Shared {
 pub(super) async fn wait_for_end(all_played: &mut watch::Receiver<bool>) {
     // Waiting cannot fail, because the sender outlives all receivers.
     let _ = all_played.wait_for(|all_played| *all_played).await;
-}
-
-/// Runs `work` on a new thread. If the thread cannot be started or panics, receiving fails.
-pub(super) fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
-    let (sender, receiver) = oneshot::channel();
-    let _ = thread::Builder::new().spawn(move || drop(sender.send(work())));
-    receiver
 }

@@ -21,7 +21,8 @@ use super::client;
 use super::event::Event;
 use super::limits::{MAX_FRAME_BYTES, READ_BUFFER_BYTES};
 use super::origin::{self, Refusal};
-use super::shared::{Shared, on_thread};
+use super::shared::Shared;
+use super::thread::on_thread;
 use getaway::game::State as GameState;
 use getaway::protocol::to_json;
 use getaway_viewer::{

@@ -8,8 +8,8 @@ use getaway_arena::stats::{SprtDecision, WinDrawLoss};
 use getaway_arena::{Comparison, Games, Match, ReportResult, SprtMonitor, p_value};
 
 use crate::arguments::{PositionalMaps, SeriesArgs, SprtArgs};
-use crate::output::{format_interval, one_line, or_dash, write_costs, write_table};
-use crate::series::{EntrantResults, SeriesRun};
+use crate::output::{format_interval, one_line, or_dash, write_table};
+use crate::series::{EntrantResults, SeriesRun, write_costs};
 use crate::{CliError, Invocation};
 
 const EXAMPLES: &str = "Examples:

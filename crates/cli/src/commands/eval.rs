@@ -9,8 +9,8 @@ use getaway_arena::stats::average;
 use getaway_arena::{Games, PlannerEvaluation, ReportResult, Series, Summary, evaluate};
 
 use crate::arguments::{PositionalMaps, SeriesArgs};
-use crate::output::{format_interval, milliseconds, one_line, or_dash, write_costs, write_table};
-use crate::series::SeriesRun;
+use crate::output::{format_interval, milliseconds, one_line, or_dash, write_table};
+use crate::series::{SeriesRun, write_costs};
 use crate::{CliError, Invocation};
 
 const TITLE_PLANNERS: usize = 3;

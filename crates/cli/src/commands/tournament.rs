@@ -10,8 +10,8 @@ use getaway_arena::{
 };
 
 use crate::arguments::{SeriesArgs, SprtArgs};
-use crate::output::{format_interval, one_line, or_dash, write_costs, write_table};
-use crate::series::{EntrantResults, SeriesRun};
+use crate::output::{format_interval, one_line, or_dash, write_table};
+use crate::series::{EntrantResults, SeriesRun, write_costs};
 use crate::{CliError, Invocation};
 
 const EXAMPLES: &str = "Examples:

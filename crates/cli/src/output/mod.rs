@@ -1,11 +1,9 @@
-mod costs;
 mod file;
 mod phrases;
 mod progress;
 mod table;
 mod terminal;
 
-pub(crate) use costs::write_costs;
 pub(crate) use file::{OutputArgs, OutputFile};
 pub(crate) use phrases::{count, ending, format_interval, milliseconds, or_dash, shell_quoted};
 pub(crate) use progress::{Progress, rounded};

@@ -22,10 +22,12 @@ use getaway_arena::{
 use crate::arguments::SeriesArgs;
 use crate::output::{OutputArgs, OutputFile, Progress, count, note, rounded, shell_quoted};
 use crate::{CliError, Invocation};
+pub(crate) use costs::write_costs;
 pub(crate) use replays::replay_json;
 use replays::report_replays;
 
 pub(crate) mod cluster;
+mod costs;
 mod replays;
 
 /// Time limit for estimating the duration of a series.

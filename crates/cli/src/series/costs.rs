@@ -2,9 +2,9 @@ use std::io::Write;
 
 use getaway_arena::{ExternalSummary, PlannerEvaluation};
 
-use super::{milliseconds, one_line, write_table};
+use super::EntrantResults;
 use crate::CliError;
-use crate::series::EntrantResults;
+use crate::output::{milliseconds, one_line, write_table};
 
 pub(crate) fn write_costs(entrants: &EntrantResults, out: &mut impl Write) -> Result<(), CliError> {
     let EntrantResults { planners, external } = entrants;
