@@ -242,7 +242,7 @@ impl Beliefs {
         let mut assumed = ThreatBelief { style: Some(style), position, direction, ..threat.clone() };
         let limit = HypothesisLimit::new(1, Deadline::NEVER);
         let context = PriorContext::new(scratch.layout(), scratch, first.tick, first.player, limit);
-        assumed.hypotheses = assumed.prior(&context, false);
+        assumed.hypotheses = assumed.prior(&context, Conduct::Unknown);
         self.trial = Some(StyleTrial { index, style: number, assumed, tick: first.tick });
     }
 
@@ -400,6 +400,15 @@ impl StyleTrial {
     }
 }
 
+/// What is known about a threat's past.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Conduct {
+    /// The threat has followed its style and the rules. The draw count of a goldfish is then known,
+    /// and fewer memories of owls and hawks are possible.
+    ByTheRules,
+    Unknown,
+}
+
 #[derive(Clone, Debug)]
 struct ThreatBelief {
     style: Option<Style>,
@@ -432,7 +441,7 @@ impl ThreatBelief {
             unexplained_since: context.tick,
             moves_at_last_attempt: context.moves_before(context.tick),
         };
-        belief.hypotheses = belief.prior(context, true);
+        belief.hypotheses = belief.prior(context, Conduct::ByTheRules);
         belief
     }
 
@@ -569,7 +578,7 @@ impl ThreatBelief {
             ..*hypothesis
         });
         let mut known = HashSet::new();
-        let all: Vec<Hypothesis> = kept.chain(self.prior(context, false)).collect();
+        let all: Vec<Hypothesis> = kept.chain(self.prior(context, Conduct::Unknown)).collect();
         let all = all.into_iter().filter(|hypothesis| known.insert(*hypothesis));
         self.hypotheses = all.take(context.limit.now()).collect();
     }
@@ -578,7 +587,7 @@ impl ThreatBelief {
         self.position = observed.position;
         self.direction = observed.direction.unwrap_or(self.direction);
         if !self.is_unmodelled() {
-            self.hypotheses = self.prior(context, true);
+            self.hypotheses = self.prior(context, Conduct::ByTheRules);
         }
     }
 
@@ -587,16 +596,15 @@ impl ThreatBelief {
         self.best_wrong_count = 0;
         self.unexplained_since = context.tick;
         self.moves_at_last_attempt = context.moves_before(context.tick);
-        self.hypotheses = self.prior(context, false);
+        self.hypotheses = self.prior(context, Conduct::Unknown);
     }
 
-    /// Returns possible hidden states, likeliest first. If `draws_on_schedule` is true, the threat
-    /// is assumed to have followed its style and the rules. The draw count of a goldfish is then
-    /// known, and fewer memories of owls and hawks are possible.
-    fn prior(&self, context: &PriorContext<'_>, draws_on_schedule: bool) -> Vec<Hypothesis> {
+    /// Returns possible hidden states, likeliest first.
+    fn prior(&self, context: &PriorContext<'_>, conduct: Conduct) -> Vec<Hypothesis> {
         let Some(style) = self.style else { return Vec::new() };
+        let keeps_rules = conduct == Conduct::ByTheRules;
         let moves = context.moves_before(context.tick);
-        let are_draws_known = moves == 0 || !style.draws() || (style.draws_every_move() && draws_on_schedule);
+        let are_draws_known = moves == 0 || !style.draws() || (style.draws_every_move() && keeps_rules);
         let blank = Threat {
             style,
             position: self.position,
@@ -613,7 +621,6 @@ impl ThreatBelief {
         }
         // Tiles are sorted by distance to the player. If the threat has kept the rules, tiles
         // towards which its last step may have led come first.
-        let keeps_rules = draws_on_schedule;
         let max = context.limit.now();
         let tiles = || context.tiles_by_distance().iter();
         let likeliest_first = || {

@@ -88,7 +88,7 @@ pub(super) fn track(
             let first = history.queue.pop_front()?;
             let layout = builder.layout().clone();
             let tracker = Tracker::new(layout, builder.finish(), &history.styles, &first, deadlines.decision).ok()?;
-            keep_processed(history, first, false);
+            restart_log(history, first);
             Box::new(tracker)
         }
     };
@@ -174,7 +174,11 @@ impl Tracker {
         if is_rejoin {
             self.grace_until = self.tick + GRACE_TICKS;
         }
-        keep_processed(history, observation, ticks == 1);
+        if ticks == 1 {
+            extend_log(history, observation);
+        } else {
+            restart_log(history, observation);
+        }
         let step =
             BeliefStep { first_tick, path: &path, log: &history.log, restyled, counts_mispredictions, is_rejoin };
         self.beliefs.step(&step, &mut self.map, deadlines);
@@ -248,7 +252,7 @@ impl Replay {
         let world = tracker.beliefs.world.rebuilt(&layout, rules)?;
         let tracker = Tracker::new(layout, world, styles, first, Deadline::NEVER)?;
         let mut history = History::default();
-        keep_processed(&mut history, first.clone(), false);
+        restart_log(&mut history, first.clone());
         Ok(Self { tracker, history, processed: 1 })
     }
 
@@ -283,10 +287,13 @@ impl Replay {
     }
 }
 
-fn keep_processed(history: &mut History, observation: Observation, is_next: bool) {
-    if !is_next {
-        history.log.clear();
-    } else if history.log.len() == LOG_TICKS_MAX {
+fn restart_log(history: &mut History, observation: Observation) {
+    history.log.clear();
+    extend_log(history, observation);
+}
+
+fn extend_log(history: &mut History, observation: Observation) {
+    if history.log.len() == LOG_TICKS_MAX {
         history.log.remove(0);
     }
     history.sent.retain(|sent| sent.tick >= observation.tick);
@@ -334,7 +341,7 @@ mod tests {
             let first = observation(world, state);
             let tracker = Tracker::new(layout.clone(), world.clone(), &styles, &first, far_deadlines().decision);
             let mut history = History::default();
-            keep_processed(&mut history, first, false);
+            restart_log(&mut history, first);
             Self { tracker: tracker.expect("a map"), history }
         }
 

@@ -43,12 +43,19 @@ type Histories = Vec<(u8, History)>;
 
 const PERIODS: usize = u8::MAX as usize;
 
+/// Whether reported personalities count as evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reports {
+    Trusted,
+    Ignored,
+}
+
 /// A filter that keeps histories of periods and phases that explain when the threats moved in a
 /// game. It prefers histories that are near to the expected rules.
 #[derive(Clone, Debug)]
 pub struct ClockFilter {
     expected: Rules,
-    trusts_personalities: bool,
+    reports: Reports,
     /// The histories of each phase and period, at index `phase * PERIODS + period - 1`.
     alive: Vec<Histories>,
     clock: u16,
@@ -73,9 +80,8 @@ struct PhaseEntries {
 
 impl ClockFilter {
     /// Creates a filter for the start of a game, when the first phase can have any period.
-    pub fn new(expected: &Rules, trusts_personalities: bool) -> Self {
-        let mut filter =
-            Self { expected: *expected, trusts_personalities, alive: vec![Histories::new(); 5 * PERIODS], clock: 0 };
+    pub fn new(expected: &Rules, reports: Reports) -> Self {
+        let mut filter = Self { expected: *expected, reports, alive: vec![Histories::new(); 5 * PERIODS], clock: 0 };
         let PeriodsAndClocks { periods, clocks } = PeriodsAndClocks::from_rules(expected);
         for (period, row) in (1..=u8::MAX).zip(&mut filter.alive) {
             let mut history = History { cost: 0, periods, clocks };
@@ -91,12 +97,12 @@ impl ClockFilter {
         self.alive.iter().any(|row| !row.is_empty())
     }
 
-    /// Advances the histories by one tick, and drops those that contradict the evidence. Ignores
-    /// the reported personality unless the filter trusts personalities.
+    /// Advances the histories by one tick, and drops those that contradict the evidence. Disregards
+    /// the reported personality if the filter ignores reports.
     pub fn update(&mut self, evidence: &ClockEvidence) {
         self.clock = evidence.tick - 1;
         let expected = PeriodsAndClocks::from_rules(&self.expected);
-        let personality = evidence.personality.filter(|_| self.trusts_personalities);
+        let personality = evidence.personality.filter(|_| self.reports == Reports::Trusted);
         let entries = self.entries(&expected);
         let mut after = Histories::new();
         for (phase, (rows, entries)) in (0..).zip(self.alive.chunks_exact_mut(PERIODS).zip(&entries)) {
@@ -295,15 +301,15 @@ impl ClockSets {
 /// Returns the allowed values with which a game can be explained, or `None` if no allowed values
 /// explain it. `evidence` must hold every tick from 1 to the last observed tick, in order. A
 /// backward pass drops hypotheses that contradict later ticks.
-pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowed: &ClockSets) -> Option<ClockSets> {
+pub fn clock_sets(evidence: &[ClockEvidence], reports: Reports, allowed: &ClockSets) -> Option<ClockSets> {
     let start: HashSet<Hypothesis> = allowed.periods[0].iter().map(|&period| (0, period, 0)).collect();
     let mut forward: Vec<HashSet<Hypothesis>> = vec![start];
     for tick in evidence {
         let before = forward.last()?;
         let mut after: HashSet<Hypothesis> =
-            before.iter().filter_map(|&from| stays(from, tick, trusts_personalities, allowed)).collect();
+            before.iter().filter_map(|&from| stays(from, tick, reports, allowed)).collect();
         for group in groups(before) {
-            after.extend(begins(group, tick, trusts_personalities, allowed));
+            after.extend(begins(group, tick, reports, allowed));
         }
         if after.is_empty() {
             return None;
@@ -326,7 +332,7 @@ pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowe
         }
         let mut begun = BTreeSet::new();
         for group in groups(before) {
-            for (next, ..) in begins(group, tick, trusts_personalities, allowed).filter(|to| alive.contains(to)) {
+            for (next, ..) in begins(group, tick, reports, allowed).filter(|to| alive.contains(to)) {
                 begun.insert(group);
                 for index in usize::from(group.0)..usize::from(next) {
                     sets.clocks[index].insert(tick.tick - 2);
@@ -336,7 +342,7 @@ pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowe
         let is_kept = |from: &&Hypothesis| -> bool {
             let (phase, _, since) = **from;
             begun.contains(&(phase, since))
-                || stays(**from, tick, trusts_personalities, allowed).is_some_and(|to| alive.contains(&to))
+                || stays(**from, tick, reports, allowed).is_some_and(|to| alive.contains(&to))
         };
         let kept = before.iter().filter(is_kept).copied().collect();
         alive = kept;
@@ -358,21 +364,21 @@ fn groups(phases: &HashSet<Hypothesis>) -> BTreeSet<(u8, u8)> {
     phases.iter().map(|&(phase, _, since)| (phase, since)).collect()
 }
 
-fn is_reported(phase: u8, evidence: &ClockEvidence, trusts_personalities: bool) -> bool {
-    !trusts_personalities || evidence.personality.is_none_or(|personality| personality as u8 == phase)
+fn is_reported(phase: u8, evidence: &ClockEvidence, reports: Reports) -> bool {
+    reports == Reports::Ignored || evidence.personality.is_none_or(|personality| personality as u8 == phase)
 }
 
 fn stays(
     (phase, period, since): Hypothesis,
     evidence: &ClockEvidence,
-    trusts_personalities: bool,
+    reports: Reports,
     allowed: &ClockSets,
 ) -> Option<Hypothesis> {
     // Unless the phase is the last, it can continue only if an allowed start of the next phase
     // still lies ahead.
     let clocks = allowed.clocks.get(usize::from(phase));
     let can_wait = clocks.is_none_or(|clocks| clocks.last().is_some_and(|&last| last >= evidence.tick - 1));
-    if !can_wait || !is_reported(phase, evidence, trusts_personalities) {
+    if !can_wait || !is_reported(phase, evidence, reports) {
         return None;
     }
     after_tick(period, since, evidence.moved).map(|since| (phase, period, since))
@@ -381,7 +387,7 @@ fn stays(
 fn begins<'a>(
     (phase, since): (u8, u8),
     evidence: &'a ClockEvidence,
-    trusts_personalities: bool,
+    reports: Reports,
     allowed: &'a ClockSets,
 ) -> impl Iterator<Item = Hypothesis> + 'a {
     let clock = evidence.tick - 1;
@@ -389,7 +395,7 @@ fn begins<'a>(
     while clock > 0 && last < 4 && allowed.clocks[usize::from(last)].contains(&(clock - 1)) {
         last += 1;
     }
-    let phases = (phase + 1..=last).filter(move |&next| is_reported(next, evidence, trusts_personalities));
+    let phases = (phase + 1..=last).filter(move |&next| is_reported(next, evidence, reports));
     phases.flat_map(move |next| {
         let periods = allowed.periods[usize::from(next)].iter();
         periods.filter_map(move |&period| after_tick(period, since, evidence.moved).map(|since| (next, period, since)))
@@ -414,7 +420,7 @@ mod tests {
     #[test]
     fn clock_of_the_server_is_found_from_the_moves_alone() {
         let all = evidence(&Rules::BLITZ_2025, 1500, false);
-        let sets = clock_sets(&all, false, &ClockSets::any()).expect("an explanation");
+        let sets = clock_sets(&all, Reports::Ignored, &ClockSets::any()).expect("an explanation");
         assert_eq!(
             sets.periods.clone().map(|periods| periods.into_iter().collect::<Vec<_>>()),
             [[5], [4], [3], [2], [1]]
@@ -422,8 +428,8 @@ mod tests {
         for (clocks, expected) in sets.clocks.iter().zip([300, 500, 700, 900]) {
             assert!(clocks.contains(&expected) && clocks.len() <= 5, "{clocks:?}");
         }
-        let sets =
-            clock_sets(&evidence(&Rules::BLITZ_2025, 1500, true), true, &ClockSets::any()).expect("an explanation");
+        let sets = clock_sets(&evidence(&Rules::BLITZ_2025, 1500, true), Reports::Trusted, &ClockSets::any())
+            .expect("an explanation");
         assert_eq!(sets.clocks.map(|clocks| clocks.into_iter().collect::<Vec<_>>()), [[300], [500], [700], [900]]);
     }
 
@@ -431,7 +437,7 @@ mod tests {
     fn guessed_start_of_an_overdue_phase_changes_rarely() {
         let rules =
             Rules { phase_clocks: PhaseClocks { insane: 1030, ..Rules::BLITZ_2025.phase_clocks }, ..Rules::BLITZ_2025 };
-        let mut filter = ClockFilter::new(&Rules::BLITZ_2025, true);
+        let mut filter = ClockFilter::new(&Rules::BLITZ_2025, Reports::Trusted);
         let mut guesses = Vec::new();
         for tick in evidence(&rules, 1100, true) {
             filter.update(&tick);
@@ -452,7 +458,8 @@ mod tests {
         };
         let clock = Clock::new(&rules);
         for reports in [false, true] {
-            let mut filter = ClockFilter::new(&Rules::BLITZ_2025, reports);
+            let trust = if reports { Reports::Trusted } else { Reports::Ignored };
+            let mut filter = ClockFilter::new(&Rules::BLITZ_2025, trust);
             for tick in evidence(&rules, 200, reports) {
                 filter.update(&tick);
                 assert!(filter.explains(), "tick {}", tick.tick);

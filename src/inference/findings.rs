@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::clock::{ClockEvidence, ClockFilter, ClockSets, clock_sets};
+use super::clock::{ClockEvidence, ClockFilter, ClockSets, Reports, clock_sets};
 use super::learner::{Decided, Learner, Unexplained, post_counts};
 use super::orders::Orders;
 use super::paths::OWL_MINUTE_MAX;
@@ -53,16 +53,16 @@ impl Learner {
         let mut rules = self.best();
         let mut conflicts = Vec::new();
         let all_evidence: Vec<&[ClockEvidence]> = self.all_evidence();
-        let (clock, trusts) = clocks_of(&all_evidence);
+        let (clock, trust) = clocks_of(&all_evidence);
         match &clock {
-            Some(sets) => best_clock(&all_evidence, trusts, sets, self.expected(), &mut rules),
+            Some(sets) => best_clock(&all_evidence, trust, sets, self.expected(), &mut rules),
             None => conflicts.push("no periods and phases explain when the threats move".to_owned()),
         }
         let reports = self.past_reports && self.game.as_ref().is_none_or(|game| game.reports_personalities);
-        rules.wire.personalities = match (reports, trusts) {
+        rules.wire.personalities = match (reports, trust) {
             (false, _) => Personalities::Missing,
-            (true, true) => self.expected().wire.personalities,
-            (true, false) => Personalities::Mismatched,
+            (true, Reports::Trusted) => self.expected().wire.personalities,
+            (true, Reports::Ignored) => Personalities::Mismatched,
         };
         if self.sets.picks.count > 0 && self.explanations.found.is_empty() && self.explanations.is_decisive {
             conflicts.push("no first seed and scale within the search limits explain the picks".to_owned());
@@ -217,31 +217,31 @@ impl Learner {
     }
 }
 
-/// Returns the periods and phases that explain the evidence, or `None` if none do. The flag is true
-/// if they agree with every reported personality.
-fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, bool) {
-    for trusts in [true, false] {
+/// Returns the periods and phases that explain the evidence, or `None` if none do. Trusts the
+/// reported personalities if they agree with some periods and phases.
+fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, Reports) {
+    for reports in [Reports::Trusted, Reports::Ignored] {
         let mut sets = Some(ClockSets::any());
         // The second round applies the values from later games to earlier games.
         for _ in 0..if all.len() > 1 { 2 } else { 1 } {
             for evidence in all {
                 sets = sets.and_then(|sets| {
-                    let found = clock_sets(evidence, trusts, &sets)?;
+                    let found = clock_sets(evidence, reports, &sets)?;
                     Some(ClockSets { seen: sets.and(&found).seen, ..found })
                 });
             }
         }
         if sets.as_ref().is_some_and(|sets| !sets.is_empty()) {
-            return (sets, trusts);
+            return (sets, reports);
         }
     }
-    (None, false)
+    (None, Reports::Ignored)
 }
 
-fn best_clock(all: &[&[ClockEvidence]], trusts: bool, sets: &ClockSets, expected: &Rules, rules: &mut Rules) {
+fn best_clock(all: &[&[ClockEvidence]], reports: Reports, sets: &ClockSets, expected: &Rules, rules: &mut Rules) {
     let mut candidates = Vec::new();
     for evidence in all {
-        let mut filter = ClockFilter::new(expected, trusts);
+        let mut filter = ClockFilter::new(expected, reports);
         evidence.iter().for_each(|tick| filter.update(tick));
         candidates.extend(filter.best());
     }

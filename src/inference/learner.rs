@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::game::{Clock, Direction, FIRST_TICK, Layout, Position, Rules, Style, WorldError};
 use crate::search::Deadline;
 
-use super::clock::{ClockEvidence, ClockFilter};
+use super::clock::{ClockEvidence, ClockFilter, Reports};
 use super::hawk::{FEW_POSTS_MAX, Hawk, HawkSets};
 use super::paths::{Deer, Owls, Sharks};
 use super::picks::{Effort, Pick, PickExplanation, PickExplanations, PickSearch, Picks, pick};
@@ -190,8 +190,8 @@ impl Learner {
             moves: Vec::new(),
             next: (0, 0),
             evidence: Vec::new(),
-            trusting: ClockFilter::new(&self.expected, true),
-            distrusting: ClockFilter::new(&self.expected, false),
+            trusting: ClockFilter::new(&self.expected, Reports::Trusted),
+            distrusting: ClockFilter::new(&self.expected, Reports::Ignored),
             distrusting_seen: 0,
             clock: (Clock::new(&self.expected), self.expected),
             reports_personalities: first.personality.is_some(),

@@ -22,6 +22,12 @@ use crate::search::BudgetMeter;
 const EVEN_SLICES: u64 = 400;
 const LINE_DIVISOR: u64 = 5;
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LastStep {
+    Sweep,
+    Search,
+}
+
 /// Works on one target after another until the longest line and the bound meet.
 #[derive(Debug)]
 pub(super) struct Engine<const N: usize> {
@@ -79,7 +85,7 @@ impl<const N: usize> Engine<N> {
                     let is_ruled_out = self.lines.advance(&self.model, &attempt.target, world, root, best, meter);
                     let tick = attempt.target.tick;
                     if is_ruled_out && usize::from(best.final_tick) <= tick {
-                        self.bound(best, tick, true);
+                        self.bound(best, tick, LastStep::Search);
                     }
                 } else {
                     self.prove(best, meter);
@@ -91,13 +97,14 @@ impl<const N: usize> Engine<N> {
         }
     }
 
-    fn bound(&mut self, best: &mut Bracket, tick: usize, ends_with_search: bool) {
+    fn bound(&mut self, best: &mut Bracket, tick: usize, last: LastStep) {
         best.bound = tick as u16;
         let Some(attempt) = &mut self.targets.current else { return };
         let mut steps = attempt.target.steps.clone();
         if tick > attempt.target.tick {
             steps.extend(attempt.target.beyond.take());
         }
+        let ends_with_search = last == LastStep::Search;
         self.proof = Some(Proof { bound_tick: best.bound, steps, ends_with_search });
     }
 
@@ -115,9 +122,9 @@ impl<const N: usize> Engine<N> {
         let (tick, work) = (attempt.target.tick, attempt.work);
         match end {
             Some(End::Recorded) => self.lines.restart_after(work),
-            Some(End::Empty) => self.bound(best, tick, false),
+            Some(End::Empty) => self.bound(best, tick, LastStep::Sweep),
             // If the bound has fallen to `tick` or below since the sweep began, keep the bound.
-            Some(End::EmptyBeyond(tick)) if tick < usize::from(best.bound) => self.bound(best, tick, false),
+            Some(End::EmptyBeyond(tick)) if tick < usize::from(best.bound) => self.bound(best, tick, LastStep::Sweep),
             _ => {}
         }
     }

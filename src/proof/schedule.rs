@@ -14,7 +14,7 @@ use super::model::Model;
 use super::reach::{REACH_TICKS, Reach};
 use super::saved::{LayersRead, LayersWritten};
 use super::starts::Start;
-use super::sweep::{End, SavedSweep, Sweep, SweepLimits};
+use super::sweep::{AtTarget, End, SavedSweep, Sweep, SweepLimits};
 use super::target::Target;
 use crate::game::LAST_TICK;
 use crate::search::{BudgetMeter, StopReason};
@@ -230,8 +230,8 @@ impl<const N: usize> Schedule<N> {
         if !is_wide {
             return self.narrow.advance(situation, target, meter);
         }
-        let can_turn = self.narrow.sweep.is_none();
-        let end = self.wide.advance(situation, target, can_turn, meter);
+        let at_target = if self.narrow.sweep.is_none() { AtTarget::TurnBack } else { AtTarget::Wait };
+        let end = self.wide.advance(situation, target, at_target, meter);
         if end.is_some_and(End::is_over) {
             self.revive();
         }
@@ -285,7 +285,7 @@ impl<const N: usize> Narrow<N> {
             self.sweep = start.map(|start| Sweep::new(target, start.tick, start.mask, situation.limits()));
         }
         let sweep = self.sweep.as_mut()?;
-        let end = sweep.advance(situation.model, target, SLICE, true, meter);
+        let end = sweep.advance(situation.model, target, SLICE, AtTarget::TurnBack, meter);
         if end.is_some_and(End::is_over) {
             self.sweep = None;
         }
@@ -400,11 +400,11 @@ impl<const N: usize> Wide<N> {
         &mut self,
         situation: &Situation<'_, N>,
         target: &mut Target<N>,
-        can_turn: bool,
+        at_target: AtTarget,
         meter: &mut BudgetMeter,
     ) -> Option<End> {
         let sweep = self.sweep.as_mut()?;
-        let mut end = sweep.advance(situation.model, target, SLICE, can_turn, meter);
+        let mut end = sweep.advance(situation.model, target, SLICE, at_target, meter);
         if end.is_none() && self.is_trial && sweep.work > TRIAL_WORK_MAX {
             end = Some(End::TooBig);
         }

@@ -179,8 +179,8 @@ async fn viewer(socket: &mut WebSocket, shared: &Shared) -> (CloseCode, String) 
         let step = tokio::select! {
             biased;
             state = states.recv() => match state {
-                Some(state) => check_speed(send(socket, Message::Text(state)).await),
-                None => check_speed(false),
+                Some(state) => send(socket, Message::Text(state)).await.then_some(()).ok_or_else(too_slow),
+                None => Err(too_slow()),
             },
             () = wait_for_end(&mut all_played) => {
                 sleep(VIEWER_SHUTDOWN_TIMEOUT).await;
@@ -202,8 +202,8 @@ async fn viewer(socket: &mut WebSocket, shared: &Shared) -> (CloseCode, String) 
     (disconnect.code, disconnect.reason)
 }
 
-fn check_speed(keeps_up: bool) -> Result<(), Disconnect> {
-    if keeps_up { Ok(()) } else { Err(Disconnect::new(close_code::POLICY, "too slow to read")) }
+fn too_slow() -> Disconnect {
+    Disconnect::new(close_code::POLICY, "too slow to read")
 }
 
 struct RateLimiter {

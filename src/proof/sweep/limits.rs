@@ -20,6 +20,12 @@ impl End {
     }
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::proof) enum AtTarget {
+    TurnBack,
+    Wait,
+}
+
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::proof) struct SweepLimits {
     /// Maximum number of combinations after a threat joins a layer. Does not apply to the first new

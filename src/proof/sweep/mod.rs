@@ -18,7 +18,7 @@ use super::model::Model;
 use super::outcome::Step;
 use super::target::Target;
 use crate::search::{BudgetMeter, StopReason};
-pub(super) use limits::{End, SweepLimits};
+pub(super) use limits::{AtTarget, End, SweepLimits};
 pub(super) use saved::SavedSweep;
 
 /// Initial number of ticks between two checkpoints, and maximum number of layers in a segment.
@@ -182,24 +182,24 @@ impl<const N: usize> Sweep<N> {
     }
 
     /// Processes about `slice` combinations, or fewer if the sweep has a result or the budget is
-    /// used up. If `can_turn` is false, the sweep waits at the target instead of turning back.
+    /// used up. With [`AtTarget::Wait`], the sweep does not turn back.
     pub fn advance(
         &mut self,
         model: &Model<N>,
         target: &mut Target<N>,
         slice: u64,
-        can_turn: bool,
+        at_target: AtTarget,
         meter: &mut BudgetMeter,
     ) -> Option<End> {
         let (begin, work) = (meter.ticks(), self.work);
         let stop = begin + slice;
         while meter.check().is_ok() && meter.ticks() < stop {
-            if self.phase == Phase::Forwards && self.front.tick == target.tick && !can_turn {
+            if self.phase == Phase::Forwards && self.front.tick == target.tick && at_target == AtTarget::Wait {
                 return None;
             }
             meter.set_patient(std::mem::take(&mut self.front.is_interrupted));
             let end = match self.phase {
-                Phase::Forwards => self.forwards(model, target, can_turn, meter),
+                Phase::Forwards => self.forwards(model, target, at_target, meter),
                 Phase::Beyond { work_max } => self.beyond(model, target, work_max, meter),
                 Phase::Rebuild { until } => self.rebuild(model, target, until, meter),
                 Phase::Backwards => self.backwards(model, target, meter),
@@ -223,7 +223,7 @@ impl<const N: usize> Sweep<N> {
         &mut self,
         model: &Model<N>,
         target: &mut Target<N>,
-        can_turn: bool,
+        at_target: AtTarget,
         meter: &mut BudgetMeter,
     ) -> Result<Option<End>, StopReason> {
         if !self.front.is_ready {
@@ -236,7 +236,7 @@ impl<const N: usize> Sweep<N> {
             // If almost all states of a known set with the same mask are left, going on would
             // mostly repeat an earlier sweep.
             let is_repeating = self.limits.join_len > 0
-                && can_turn
+                && at_target == AtTarget::TurnBack
                 && self.front.tick > self.begin.from
                 && target
                     .known_over(self.front.tick, self.front.mask)

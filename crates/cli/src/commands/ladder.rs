@@ -169,13 +169,14 @@ struct Folder<'a> {
     playground: Option<&'a str>,
     /// True until the games of earlier runs have been read from the journal.
     is_loading: bool,
+    is_over: bool,
     /// The error of the last write; `None` if the write succeeded.
     problem: Option<String>,
 }
 
 impl<'a> Folder<'a> {
     fn new(path: &'a Path, heading: String, playground: Option<&'a str>) -> Self {
-        Self { path, heading, playground, is_loading: true, problem: None }
+        Self { path, heading, playground, is_loading: true, is_over: false, problem: None }
     }
 
     fn name(&self) -> String {
@@ -206,7 +207,7 @@ impl<'a> Folder<'a> {
                     let written = write_page(&self.path.join("game.html"), &viewer);
                     self.note_problem(written, progress);
                 }
-                let written = write_page(&self.page(), &self.html(standing, true));
+                let written = write_page(&self.page(), &self.html(standing));
                 self.note_problem(written, progress);
                 let (games, open) = (standing.games, standing.open_pairs);
                 progress.set_message(format!("{games} games, open pairs of neighbours: {open}"));
@@ -214,16 +215,17 @@ impl<'a> Folder<'a> {
         }
     }
 
-    fn finish(&self, standing: &LadderStanding) {
-        if let Err(error) = write_page(&self.page(), &self.html(standing, false)) {
+    fn finish(&mut self, standing: &LadderStanding) {
+        self.is_over = true;
+        if let Err(error) = write_page(&self.page(), &self.html(standing)) {
             note(&error.to_string());
         }
     }
 
-    fn html(&self, standing: &LadderStanding, is_running: bool) -> String {
+    fn html(&self, standing: &LadderStanding) -> String {
         let title = format!("ladder {}", self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy());
         let updated = httpdate::fmt_http_date(SystemTime::now());
-        let text = LadderText { title: &title, heading: &self.heading, updated: &updated, is_running };
+        let text = LadderText { title: &title, heading: &self.heading, updated: &updated, is_running: !self.is_over };
         ladder_page(standing, &text)
     }
 

@@ -173,8 +173,9 @@ fn check<const N: usize, const W: usize>(
         // Unless a search follows, the last sweep must run out of states, so its layers are not
         // kept.
         let is_last = index + 1 == certificate.steps.len() && certificate.end == ProofEnd::Empty;
+        let passes = if is_last { Passes::Forwards } else { Passes::Both };
         let line = refuse(index + 2);
-        match verifier.sweep(step, is_last).map_err(line)? {
+        match verifier.sweep(step, passes).map_err(line)? {
             Some(tick) if verifier.is_reached(tick) => {
                 return Err(line(format!("the sweep rules out tick {tick}, which the line reaches")));
             }
@@ -215,6 +216,12 @@ impl<const N: usize, const W: usize> Known<N, W> {
     fn bytes(&self) -> usize {
         self.cover.layer().bytes()
     }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Passes {
+    Forwards,
+    Both,
 }
 
 #[derive(Clone, Copy)]
@@ -409,17 +416,17 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         self.cover_by(layer, by)
     }
 
-    fn sweep(&mut self, step: &Step, is_last: bool) -> Result<Option<usize>, String> {
+    fn sweep(&mut self, step: &Step, passes: Passes) -> Result<Option<usize>, String> {
         let (from, until) = (usize::from(step.from_tick), usize::from(step.until_tick));
         let target_tick = usize::from(step.target_tick);
         self.set_target(target_tick)?;
         let joins = Joins { joins: &step.joins, counts_draws: step.counts_draws };
-        self.run(from, until, joins, is_last).map(|ran_out| ran_out.then_some(target_tick))
+        self.run(from, until, joins, passes).map(|ran_out| ran_out.then_some(target_tick))
     }
 
-    /// Sweeps forwards. If states are left, also sweeps backwards unless `is_last`. Returns true if
-    /// the forward pass leaves no states.
-    fn run(&mut self, from: usize, until: usize, joins: Joins<'_>, is_last: bool) -> Result<bool, String> {
+    /// Sweeps forwards and, if states are left, backwards, unless `passes` excludes that. Returns
+    /// true if the forward pass leaves no states.
+    fn run(&mut self, from: usize, until: usize, joins: Joins<'_>, passes: Passes) -> Result<bool, String> {
         let mut checkpoints = Checkpoints::new(self.checkpoint_bytes_max);
         let mut layer = Layer::players(self.target.allowed[from]);
         self.prepare(from, joins, &mut layer)?;
@@ -429,7 +436,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
             }
             let next = self.forwards(tick, &layer)?;
             let before = std::mem::replace(&mut layer, next);
-            if !is_last {
+            if passes == Passes::Both {
                 checkpoints.push(tick, before);
             }
             self.prepare(tick + 1, joins, &mut layer)?;
@@ -437,7 +444,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         if layer.groups.is_empty() {
             return Ok(true);
         }
-        if !is_last {
+        if passes == Passes::Both {
             self.go_back(until, layer, checkpoints.layers, joins)?;
         }
         Ok(false)
@@ -450,7 +457,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         let threats = (0..self.pursuers.len()).filter(|&threat| self.pursuers[threat].is_some());
         let joins: Vec<(u16, u16)> = threats.map(|threat| (1, threat as u16)).collect();
         let joins = Joins { joins: &joins, counts_draws: true };
-        if self.run(1, target_tick, joins, true)? {
+        if self.run(1, target_tick, joins, Passes::Forwards)? {
             Ok(())
         } else {
             Err(format!("the search reaches tick {target_tick}"))
@@ -743,7 +750,7 @@ mod tests {
     fn sweep(verifier: &mut Verifier<3, 2>, threats: &[u16], until: usize, counts_draws: bool) {
         let joins: Vec<(u16, u16)> = threats.iter().map(|&threat| (1, threat)).collect();
         let joins = Joins { joins: &joins, counts_draws };
-        assert_eq!(verifier.run(1, until, joins, false), Ok(false), "the player lives until then");
+        assert_eq!(verifier.run(1, until, joins, Passes::Both), Ok(false), "the player lives until then");
     }
 
     fn known(verifier: &Verifier<3, 2>, tick: usize) -> Vec<(Vec<usize>, usize)> {
@@ -778,7 +785,7 @@ mod tests {
         sweep(&mut verifier, &[0, 2], 81, false);
         assert_eq!(threats(&verifier), [[0, 1], [0, 2]]);
         let joins = Joins { joins: &[(31, 0), (31, 1), (31, 2)], counts_draws: false };
-        assert_eq!(verifier.run(31, 71, joins, false), Ok(false));
+        assert_eq!(verifier.run(31, 71, joins, Passes::Both), Ok(false));
         assert_eq!(threats(&verifier), [[0, 1, 2]], "both are joined");
         sweep(&mut verifier, &[0, 2], 81, false);
         assert_eq!(threats(&verifier), [[0, 1, 2]], "a set over fewer threats is not added");
@@ -823,9 +830,9 @@ mod tests {
         let tick = remembers.expect("it looks in ten ticks of sixty");
         let joins = [(tick as u16, 1)];
         let joins = Joins { joins: &joins, counts_draws: false };
-        let error = verifier.run(tick, 70, joins, false).expect_err("it can remember anything");
+        let error = verifier.run(tick, 70, joins, Passes::Both).expect_err("it can remember anything");
         assert!(error.contains("an owl cannot join in tick"), "{error}");
         sweep(&mut verifier, &[1], 80, false);
-        assert_eq!(verifier.run(tick, 70, joins, false), Ok(false));
+        assert_eq!(verifier.run(tick, 70, joins, Passes::Both), Ok(false));
     }
 }
