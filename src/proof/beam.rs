@@ -26,11 +26,11 @@ const WIDTH_MIN: usize = 4;
 const WIDTH_LATER: usize = 64;
 /// After 2^`NARROW_DOUBLINGS` starts, the width doubles whenever the number of starts doubles.
 const NARROW_DOUBLINGS: u32 = 7;
-/// Minimum and maximum number of ticks by which the search backtracks from a dead end.
+
+/// Minimum and maximum number of ticks by which the search backtracks from a dead end. The beam
+/// counts as past a dead end `BACKTRACK_TICKS_MIN` ticks after it.
 const BACKTRACK_TICKS_MIN: usize = 16;
 const BACKTRACK_TICKS_MAX: usize = 256;
-/// The beam counts as past a dead end this many ticks after it.
-const WIDE_TICKS: usize = 8;
 
 /// A property by which combinations are grouped. A beam rarely regains a value that it has lost, so
 /// a layer keeps equally many combinations for each value, if possible. Every feature includes the
@@ -282,7 +282,7 @@ impl<const N: usize> SetBeam<N> {
             self.pace = Pace::start(self.pace.starts + 1);
             self.stack.layers.truncate(1);
         } else {
-            self.pace.wide_until = self.pace.wide_until.max(depth + WIDE_TICKS);
+            self.pace.wide_until = self.pace.wide_until.max(depth + BACKTRACK_TICKS_MIN);
             self.stack.layers.truncate(depth.saturating_sub(self.pace.backtrack_ticks) + 1);
             self.pace.width *= 2;
             self.pace.backtrack_ticks *= 2;

@@ -14,13 +14,9 @@ use super::schedule::Situation;
 use super::sweep::End;
 use super::target::Target;
 use super::targets::{SavedTargets, Targets};
+use super::tuning::{END_WORK, SHARE, SLICE};
 use crate::game::{LAST_TICK, State, World};
 use crate::search::BudgetMeter;
-
-/// Every second slice of work searches for lines; the others are for sweeps. After `EVEN_SLICES`
-/// slices, only one in `LINE_DIVISOR` searches for lines.
-const EVEN_SLICES: u64 = 400;
-const LINE_DIVISOR: u64 = 5;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastStep {
@@ -80,7 +76,8 @@ impl<const N: usize> Engine<N> {
             let Some(attempt) = &mut self.targets.current else { return };
             if attempt.target.project(&self.model, meter) {
                 self.slices += 1;
-                let divisor = if self.slices <= EVEN_SLICES { 2 } else { LINE_DIVISOR };
+                // At first, searches and sweeps take turns; later, most of the work is for sweeps.
+                let divisor = if self.slices * SLICE <= SHARE * END_WORK { 2 } else { SHARE };
                 if self.slices % divisor == 1 {
                     let is_ruled_out = self.lines.advance(&self.model, &attempt.target, world, root, best, meter);
                     let tick = attempt.target.tick;
@@ -172,7 +169,7 @@ impl<const N: usize> Engine<N> {
         let best = Bracket { moves: Vec::new(), final_tick: 0, bound: LAST_TICK + 1 };
         self.targets.set(&self.model, self.memory_max_bytes, target_tick, &best);
         let attempt = self.targets.current.as_mut().expect("just set");
-        attempt.work = super::schedule::WIDE_DELAY_END;
+        attempt.work = END_WORK;
         let meter = &mut BudgetMeter::new(crate::search::Budget::UNLIMITED);
         assert!(attempt.target.project(&self.model, meter));
     }

@@ -5,20 +5,10 @@ use std::fmt::Debug;
 use super::beam::SetBeam;
 use super::model::Model;
 use super::outcome::Bracket;
-use super::schedule::SLICE;
 use super::target::Target;
+use super::tuning::{SHARE, SLICE};
 use crate::game::{Move, State, World};
 use crate::search::{Budget, BudgetMeter};
-
-/// After the first `PLAIN_SLICES` slices, the search over single states gets one in `PLAIN_DIVISOR`
-/// slices. The beam, if there is one, gets the others.
-const PLAIN_DIVISOR: u64 = 8;
-/// For this many slices at the start, only the search over single states runs, because it can be
-/// exhaustive on small maps.
-const PLAIN_SLICES: u64 = 4;
-/// New knowledge restarts the search over single states only if, since the last restart, the two
-/// searches have done at least 1 / `RESTART_DIVISOR` of all the work on the target.
-const RESTART_DIVISOR: u64 = 5;
 
 /// A function that returns true for states that no line to the target visits.
 pub(crate) type Hopeless<'a> = &'a dyn Fn(&World, &State) -> bool;
@@ -80,10 +70,10 @@ impl<const N: usize> Lines<N> {
         self.work = 0;
     }
 
-    /// Restarts unless the last restart was recent (see `RESTART_DIVISOR`). `work` is the total
-    /// work on the target.
+    /// Restarts if the two searches have done at least 1 / [`SHARE`] of all the `work` on the target
+    /// since the last restart.
     pub fn restart_after(&mut self, work: u64) {
-        if RESTART_DIVISOR * self.work >= work {
+        if SHARE * self.work >= work {
             self.restart();
         }
     }
@@ -99,7 +89,8 @@ impl<const N: usize> Lines<N> {
         meter: &mut BudgetMeter,
     ) -> bool {
         self.slices += 1;
-        let is_plain = self.slices <= PLAIN_SLICES || self.slices.is_multiple_of(PLAIN_DIVISOR);
+        // At first, only the search over single states runs: it can be exhaustive on small maps.
+        let is_plain = self.slices <= SHARE || self.slices.is_multiple_of(2 * SHARE);
         if !is_plain && self.search_sets(model, target, world, root, best, meter) {
             return false;
         }

@@ -73,6 +73,7 @@ mod targets;
 #[cfg(test)]
 mod tests;
 mod tile_set;
+mod tuning;
 
 use std::any::Any;
 use std::fmt::Debug;

@@ -15,13 +15,12 @@ use super::projection::Projection;
 use super::saved::{LayersRead, LayersWritten, SavedLayer, invalid};
 use super::target::Target;
 use super::tile_set::TileSet;
+use super::tuning::LARGE_LEN;
 use crate::search::BudgetMeter;
 
 /// Ticks of the kept layers. In ticks 906, 606 and 306, layers are small, because owls have just
 /// looked.
 pub(super) const REACH_TICKS: [usize; 6] = [906, 756, 606, 456, 306, 156];
-/// Maximum number of combinations in a kept layer, except the layer of `REACH_TICKS[0]`.
-const KEPT_LEN: usize = 20_000;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,7 +74,7 @@ impl<const N: usize> Reach<N> {
                 self.tick += 1;
                 std::mem::swap(&mut self.layer, &mut self.next);
                 let is_last = self.tick == REACH_TICKS[0];
-                if is_last || REACH_TICKS.contains(&self.tick) && self.layer.len() <= KEPT_LEN {
+                if is_last || REACH_TICKS.contains(&self.tick) && self.layer.len() <= LARGE_LEN {
                     self.kept.push((self.tick, self.layer.clone()));
                 }
             }

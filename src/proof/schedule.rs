@@ -1,4 +1,4 @@
-//! Narrow and wide sweeps take turns. A target up to `INSANE_TICK + FLOOR_TICKS` starts with a
+//! Narrow and wide sweeps take turns. A target up to `INSANE_TICK + WINDOW_TICKS` starts with a
 //! *trial*, a short wide sweep with all threats, unless it takes over a wide sweep of an earlier
 //! target. After the trial, wide sweeps over one or two threats come first, so that these threats
 //! join larger sweeps with fewer states.
@@ -16,40 +16,12 @@ use super::saved::{LayersRead, LayersWritten};
 use super::starts::Start;
 use super::sweep::{AtTarget, End, SavedSweep, Sweep, SweepLimits};
 use super::target::Target;
+use super::tuning::{END_WORK, LARGE_LEN, NEAR_TICKS, SHORT_WORK, SLICE, WINDOW_TICKS};
 use crate::game::LAST_TICK;
 use crate::search::{BudgetMeter, StopReason};
 
-/// Work after which another sweep or search gets its turn.
-pub(super) const SLICE: u64 = 50_000;
-/// [`SweepLimits::join_len`] is the target's work / `JOIN_LEN_DIVISOR`, clamped to the range from
-/// `JOIN_LEN_MIN` to `JOIN_LEN_MAX`, but 0 for the first narrow sweep.
-const JOIN_LEN_DIVISOR: u64 = 400;
-const JOIN_LEN_MIN: u64 = 2_000;
-const JOIN_LEN_MAX: u64 = 40_000;
-/// The first narrow sweep starts at the model's first tick, the others at or after the *floor*. The
-/// initial floor is this many ticks before the target, but at most `INSANE_TICK`, and not before
-/// the model's first tick.
-const FLOOR_TICKS: usize = 100;
-/// The floor moves back by this many ticks when no suitable bottleneck is left at or after it.
-const FLOOR_STEP_TICKS: usize = 120;
-/// If possible, the first bottleneck tried is less than this many ticks after the floor.
-const WINDOW_TICKS: usize = 130;
 /// The second tick of the server's insane phase.
 const INSANE_TICK: usize = 903;
-/// Reachable layers are used only if the last of them is at least this many ticks before the
-/// target, and more than this many ticks after the model's first tick.
-const LATE_TICKS: usize = 50;
-/// Work on a target before it begins a wide sweep other than the trial.
-const WIDE_DELAY: u64 = 1_000_000;
-/// Replaces `WIDE_DELAY` while `is_end_open`, because narrow sweeps may rule out the end of the
-/// game with less work. Meanwhile, targets before the last tick begin no wide sweep but the trial.
-pub(super) const WIDE_DELAY_END: u64 = 6_000_000;
-/// Work limit of the trial.
-const TRIAL_WORK_MAX: u64 = 500_000;
-/// While a wide sweep runs, narrow sweeps usually get one in `NARROW_DIVISOR` slices.
-const NARROW_DIVISOR: u64 = 4;
-/// Replaces `NARROW_DIVISOR` while `is_end_open`.
-const NARROW_DIVISOR_END: u64 = 2;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Situation<'a, const N: usize> {
@@ -69,9 +41,11 @@ impl<const N: usize> Situation<'_, N> {
     /// searches, and a wide sweep that may take twice as much.
     fn limits(&self) -> SweepLimits {
         let eighth = self.memory_max_bytes / 8;
+        // The more work, the larger the layers that threats can join.
+        let join_len = (self.work / (END_WORK / LARGE_LEN as u64)) as usize;
         let layer_bytes = Layer::<N>::KEY_BYTES + Join::<N>::KEY_BYTES;
         SweepLimits {
-            join_len: (self.work / JOIN_LEN_DIVISOR).clamp(JOIN_LEN_MIN, JOIN_LEN_MAX) as usize,
+            join_len: join_len.clamp(LARGE_LEN / 10, LARGE_LEN),
             layer_len: eighth / layer_bytes,
             kept_bytes: eighth / 2,
             beyond_tick: self.bound - 1,
@@ -221,8 +195,7 @@ impl<const N: usize> Schedule<N> {
         {
             self.narrow.tried.pop();
         }
-        let divisor = if situation.is_end_open() { NARROW_DIVISOR_END } else { NARROW_DIVISOR };
-        let is_due = !self.slices.is_multiple_of(divisor);
+        let is_due = !self.slices.is_multiple_of(2);
         let is_wide = self.wide.sweep.as_ref().is_some_and(|wide| match &self.narrow.sweep {
             None => is_due || wide.has_turned() || self.narrow.is_exhausted,
             Some(_) => is_due && wide.tick() < tick,
@@ -238,11 +211,12 @@ impl<const N: usize> Schedule<N> {
         end
     }
 
+    /// While the end of the game is open, only its own target begins wide sweeps other than trials.
     fn is_wide_due(&self, situation: &Situation<'_, N>, target_tick: usize) -> bool {
         if situation.is_end_open() {
-            target_tick == usize::from(LAST_TICK) && situation.work >= WIDE_DELAY_END
+            target_tick == usize::from(LAST_TICK) && situation.work >= END_WORK
         } else {
-            situation.work >= WIDE_DELAY
+            situation.work >= SHORT_WORK
         }
     }
 }
@@ -253,6 +227,7 @@ struct Narrow<const N: usize> {
     /// True once the first narrow sweep, over a single threat, has begun.
     has_begun: bool,
     tried: Vec<Start>,
+    /// All narrow sweeps but the first start at or after this tick.
     floor: usize,
     first_floor: usize,
     is_exhausted: bool,
@@ -260,8 +235,11 @@ struct Narrow<const N: usize> {
 
 impl<const N: usize> Narrow<N> {
     fn new(model: &Model<N>, target_tick: usize) -> Self {
-        let far =
-            if target_tick > INSANE_TICK + FLOOR_TICKS { INSANE_TICK } else { target_tick.saturating_sub(FLOOR_TICKS) };
+        let far = if target_tick > INSANE_TICK + WINDOW_TICKS {
+            INSANE_TICK
+        } else {
+            target_tick.saturating_sub(WINDOW_TICKS)
+        };
         let floor = far.max(model.first_tick);
         Self { sweep: None, has_begun: false, tried: Vec::new(), floor, first_floor: floor, is_exhausted: false }
     }
@@ -315,7 +293,7 @@ impl<const N: usize> Narrow<N> {
             if self.floor == model.first_tick {
                 return Ok(None);
             }
-            self.floor = self.floor.saturating_sub(FLOOR_STEP_TICKS).max(model.first_tick);
+            self.floor = self.floor.saturating_sub(WINDOW_TICKS).max(model.first_tick);
         }
     }
 }
@@ -335,7 +313,7 @@ impl<const N: usize> Wide<N> {
     fn new(model: &Model<N>, target: &Target<N>) -> Self {
         Self {
             sweep: None,
-            is_trial_due: target.tick <= INSANE_TICK + FLOOR_TICKS,
+            is_trial_due: target.tick <= INSANE_TICK + WINDOW_TICKS,
             is_trial: false,
             wide_masks: target.wide_masks(),
             stage: 0,
@@ -405,7 +383,7 @@ impl<const N: usize> Wide<N> {
     ) -> Option<End> {
         let sweep = self.sweep.as_mut()?;
         let mut end = sweep.advance(situation.model, target, SLICE, at_target, meter);
-        if end.is_none() && self.is_trial && sweep.work > TRIAL_WORK_MAX {
+        if end.is_none() && self.is_trial && sweep.work > SHORT_WORK {
             end = Some(End::TooBig);
         }
         if end.is_some_and(End::is_over) {
@@ -415,6 +393,8 @@ impl<const N: usize> Wide<N> {
     }
 }
 
+/// Returns true if reachable layers are of use: the last of them is near neither the target nor the
+/// model's first tick.
 fn is_late<const N: usize>(model: &Model<N>, tick: usize) -> bool {
-    tick >= REACH_TICKS[0] + LATE_TICKS && model.first_tick + LATE_TICKS < REACH_TICKS[0]
+    tick >= REACH_TICKS[0] + NEAR_TICKS && model.first_tick + NEAR_TICKS < REACH_TICKS[0]
 }

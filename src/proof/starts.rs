@@ -6,11 +6,8 @@ use super::combination::{Combination, Slot};
 use super::known::Known;
 use super::model::Model;
 use super::target::{KEPT_TICKS, Target};
+use super::tuning::NEAR_TICKS;
 use crate::search::{BudgetMeter, StopReason};
-
-/// Narrow sweeps start more than this many ticks before the target: shorter sweeps prove little.
-const START_MARGIN_TICKS: usize = 20;
-const START_DISTANCE_TICKS: usize = 30;
 
 /// The tick and the mask of the known set from which a narrow sweep starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +60,7 @@ impl<const N: usize> Target<N> {
     }
 
     /// Of the bottlenecks in `ticks`, returns the one at which one more threat can join with the
-    /// fewest states, as estimated. Skips bottlenecks less than `START_DISTANCE_TICKS` from a start
+    /// fewest states, as estimated. Skips bottlenecks less than `NEAR_TICKS` from a start
     /// in `tried` with the same mask.
     pub fn bottleneck(
         &self,
@@ -73,8 +70,7 @@ impl<const N: usize> Target<N> {
         meter: &mut BudgetMeter,
     ) -> Result<Option<Start>, StopReason> {
         let size = |tick: usize, known: &Known<N>| {
-            let was_tried =
-                |start: &Start| start.mask == known.mask && tick.abs_diff(start.tick) < START_DISTANCE_TICKS;
+            let was_tried = |start: &Start| start.mask == known.mask && tick.abs_diff(start.tick) < NEAR_TICKS;
             if tried.iter().any(was_tried) {
                 return None;
             }
@@ -94,7 +90,7 @@ impl<const N: usize> Target<N> {
             let keys = if tick == model.first_tick { 1 } else { self.closure_len(model, missing, tick) as u64 };
             self.can_join(model, missing, tick).then_some((start, known.states * keys))
         };
-        let end = ticks.end.min(self.tick.saturating_sub(START_MARGIN_TICKS));
+        let end = ticks.end.min(self.tick.saturating_sub(NEAR_TICKS));
         let starts = (ticks.start..end).flat_map(|tick| self.known(tick).map(move |known| (tick, known)));
         let mut result = Ok(());
         let sized = |(tick, known): (usize, &Known<N>)| {

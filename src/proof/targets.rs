@@ -7,20 +7,9 @@ use super::outcome::Bracket;
 use super::saved::{LayersRead, LayersWritten, invalid};
 use super::schedule::{SavedSchedule, Schedule};
 use super::target::{SavedTarget, Target};
+use super::tuning::{END_WORK, SHARE, SHORT_WORK};
 use crate::game::LAST_TICK;
 
-/// Initial work limit of a target, before the factors below. At its limit, a target waits while
-/// other targets get their turns.
-const WORK_LIMIT_MIN: u64 = 400_000;
-const WORK_LIMIT_END: u64 = 3_000_000;
-/// Until a line reaches this tick, an undecided end of the game takes turns with the end of the
-/// best line.
-const LATE_TICK: usize = 1800;
-/// Factors of the work limit for the target at the end of the best line and for the game's end.
-const LOW_FACTOR: u64 = 4;
-const END_FACTOR: u64 = 6;
-/// A round bisects only gaps wider than 1 / `BISECTION_DIVISOR` of the gap between line and bound.
-const BISECTION_DIVISOR: usize = 4;
 const PAUSED_MAX: usize = 3;
 
 #[derive(Debug)]
@@ -62,7 +51,7 @@ pub(super) struct SavedTargets<const N: usize> {
 
 impl<const N: usize> Default for Targets<N> {
     fn default() -> Self {
-        Self { current: None, paused: Vec::new(), work_limit: WORK_LIMIT_MIN, stalled: Vec::new() }
+        Self { current: None, paused: Vec::new(), work_limit: SHORT_WORK, stalled: Vec::new() }
     }
 }
 
@@ -125,15 +114,14 @@ impl<const N: usize> Targets<N> {
     fn next(&mut self, best: &Bracket) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {
-            // Until the best line reaches `LATE_TICK`, the end of the game takes turns with the end
-            // of the line, which has shorter sweeps.
+            // The end of the game takes turns with the end of the line, which has shorter sweeps.
             let end = usize::from(LAST_TICK);
             let Some(attempt) = &self.current else { return end };
             let is_end = attempt.target.tick == end;
             if attempt.work < attempt.work_limit {
                 return if is_end { end } else { low };
             }
-            if is_end && low < LATE_TICK {
+            if is_end {
                 return low;
             }
             self.work_limit = self.work_limit.saturating_mul(2);
@@ -148,10 +136,10 @@ impl<const N: usize> Targets<N> {
         }
         self.stalled.retain(|tick| (low..high).contains(tick));
         let Some((&first, &last)) = self.stalled.iter().min().zip(self.stalled.iter().max()) else { return low };
-        if high - last > 1 && (high - last) * BISECTION_DIVISOR > high - low {
+        if high - last > 1 && (high - last) * SHARE as usize > high - low {
             return last.midpoint(high);
         }
-        if first > low && (first - low) * BISECTION_DIVISOR > high - low {
+        if first > low && (first - low) * SHARE as usize > high - low {
             return low.midpoint(first);
         }
         // A round starts with the earliest target, because the later ones inherit its knowledge.
@@ -163,9 +151,9 @@ impl<const N: usize> Targets<N> {
     /// Returns the work for one turn of a target.
     fn share(&self, tick: usize, best: &Bracket) -> u64 {
         if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
-            self.work_limit.saturating_mul(END_FACTOR).max(WORK_LIMIT_END)
+            self.work_limit.saturating_mul(SHARE).max(END_WORK)
         } else if tick == usize::from(best.final_tick) {
-            self.work_limit.saturating_mul(LOW_FACTOR)
+            self.work_limit.saturating_mul(SHARE)
         } else {
             self.work_limit
         }

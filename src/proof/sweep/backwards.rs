@@ -2,15 +2,8 @@ use super::{CHECKPOINT_TICKS, End, Joined, Phase, StoredLayer, Sweep};
 use crate::proof::layer::Layer;
 use crate::proof::model::Model;
 use crate::proof::target::Target;
+use crate::proof::tuning::{LARGE_LEN, SAME_SHARE, SHORT_WORK};
 use crate::search::{BudgetMeter, StopReason};
-
-/// Once a wide sweep has done more work than this, its backward pass ends when a segment's first
-/// layer is too large, because few narrow sweeps start before such a layer. The limit is
-/// `RETURN_LEN` combinations, or twice as many if at least 1 / `DROPPED_DIVISOR` of the segment's
-/// states were dropped.
-const RETURN_WORK_MIN: u64 = 1_000_000;
-const DROPPED_DIVISOR: u64 = 20;
-const RETURN_LEN: usize = 10_000;
 
 impl<const N: usize> Sweep<N> {
     pub(super) fn rebuild(
@@ -106,11 +99,13 @@ impl<const N: usize> Sweep<N> {
         (self.front.done, self.front.tick) = (0, tick);
         let mut is_over = tick == self.begin.from;
         if self.kept.segment.is_empty() {
+            // Few narrow sweeps start before a large layer, so a long wide sweep ends there. It goes
+            // on to a layer of twice the size while it drops states.
             let dropped = self.kept.segment_states - self.kept.segment_kept;
-            let is_same = DROPPED_DIVISOR * dropped < self.kept.segment_states;
+            let is_same = SAME_SHARE * dropped < self.kept.segment_states;
             let len = lookup.layer().len();
-            let is_large = len > 2 * RETURN_LEN || is_same && len > RETURN_LEN;
-            is_over |= self.limits.is_wide && is_large && self.work > RETURN_WORK_MIN;
+            let is_large = len > 2 * LARGE_LEN || is_same && len > LARGE_LEN;
+            is_over |= self.limits.is_wide && is_large && self.work > SHORT_WORK;
             (self.kept.segment_states, self.kept.segment_kept) = (0, 0);
         }
         self.after = Some((mask, lookup));

@@ -17,16 +17,13 @@ use super::layer::{Layer, Lookup};
 use super::model::Model;
 use super::outcome::Step;
 use super::target::Target;
+use super::tuning::{SAME_SHARE, SHARE, SHORT_WORK};
 use crate::search::{BudgetMeter, StopReason};
 pub(super) use limits::{AtTarget, End, SweepLimits};
 pub(super) use saved::SavedSweep;
 
 /// Initial number of ticks between two checkpoints, and maximum number of layers in a segment.
 const CHECKPOINT_TICKS: usize = 16;
-/// The limit on a sweep's work beyond the target is its work before the target (for a wide sweep,
-/// 1 / `WIDE_BEYOND_DIVISOR` of this work), or `BEYOND_WORK_MIN` if that is more.
-const BEYOND_WORK_MIN: u64 = 200_000;
-const WIDE_BEYOND_DIVISOR: u64 = 4;
 
 #[derive(Debug)]
 struct StoredLayer<const N: usize> {
@@ -240,13 +237,14 @@ impl<const N: usize> Sweep<N> {
                 && self.front.tick > self.begin.from
                 && target
                     .known_over(self.front.tick, self.front.mask)
-                    .is_some_and(|known| known.states * 19 <= self.front.layer.states() * 20);
+                    .is_some_and(|known| known.states * (SAME_SHARE - 1) <= self.front.layer.states() * SAME_SHARE);
             if self.front.tick == target.tick && self.limits.beyond_tick > self.front.tick {
                 let stored =
                     StoredLayer { tick: self.front.tick, mask: self.front.mask, layer: self.front.layer.clone() };
                 self.turning = Some(Turning { stored, joins: self.joins.len(), work: self.work });
-                let work = if self.limits.is_wide { self.work / WIDE_BEYOND_DIVISOR } else { self.work };
-                self.phase = Phase::Beyond { work_max: BEYOND_WORK_MIN.max(work) };
+                // Beyond the target, a wide sweep rules out fewer ticks for its work.
+                let work = if self.limits.is_wide { self.work / SHARE } else { self.work };
+                self.phase = Phase::Beyond { work_max: SHORT_WORK.max(work) };
                 self.front.is_ready = true;
                 return Ok(None);
             }
