@@ -48,7 +48,7 @@ fn certificate(world: &World, decider: &Decider, solution: &Solution) -> Certifi
 fn search_in_pieces_gives_the_answer_of_an_uncut_one() {
     let mut random = Generator::from_seed(5);
     let (mut doomed, mut cuts) = (0, 0);
-    for (index, (layout, world)) in worlds(14).enumerate() {
+    for (index, (layout, world)) in worlds(15).enumerate() {
         let whole = decider().solve(&world, &world.start(), Budget::ticks(3_000_000));
         if !whole.is_optimal() {
             continue;

@@ -139,13 +139,11 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64)
     };
     #[cfg(not(feature = "small"))]
     let check = match (is_wide, words) {
-        (false, 0..=2) => check::<2, 2>,
-        (false, 3) => check::<3, 2>,
+        (false, 0..=3) => check::<3, 2>,
         (false, 4..=6) => check::<6, 2>,
         (false, 7..=16) => check::<16, 2>,
         (false, _) => check::<64, 2>,
         (true, 0..=6) => check::<6, 32>,
-        (true, 7..=16) => check::<16, 32>,
         (true, _) => check::<64, 32>,
     };
     check(certificate, layout, steps_max)
