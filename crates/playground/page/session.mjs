@@ -194,6 +194,8 @@ export class Session extends EventTarget {
   setMoves(moves, index, { isGrowing = false } = {}) {
     this.game.moves = moves;
     this.wanted = { index, isGrowing, isLive: isGrowing };
+    // Otherwise playback could pause before the first answer adds frames.
+    if (isGrowing && this.board.replay) this.board.replay.header.isLive = true;
     this.send();
   }
 
