@@ -1,3 +1,5 @@
+//! Values that occur in several observations.
+
 use crate::game::{LAST_TICK, MAX_OPEN_TILES, World};
 
 /// Stands in for the number of steps to a tile that a threat cannot reach. Features also use this

@@ -400,7 +400,7 @@ impl StyleTrial {
     }
 }
 
-/// What is known about a threat's past.
+/// Whether a threat is assumed to have kept the rules so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Conduct {
     /// The threat has followed its style and the rules. The draw count of a goldfish is then known,

@@ -134,9 +134,7 @@ impl World {
     /// [`MAX_OPEN_TILES`] or [`MAX_THREATS`], if the player or a threat starts on a tile that it
     /// cannot enter, or if the rules are invalid.
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
-        let mut builder = WorldBuilder::new(layout, rules)?;
-        builder.advance(usize::MAX);
-        Ok(builder.finish())
+        Ok(WorldBuilder::new(layout, rules)?.finish())
     }
 
     /// Replaces the layout. This is fast if the walls stay the same. If the layout differs from the

@@ -43,7 +43,7 @@ type Histories = Vec<(u8, History)>;
 
 const PERIODS: usize = u8::MAX as usize;
 
-/// Whether reported personalities count as evidence.
+/// Whether a filter uses the personalities that messages report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reports {
     Trusted,

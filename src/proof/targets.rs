@@ -150,13 +150,11 @@ impl<const N: usize> Targets<N> {
 
     /// Returns the work for one turn of a target.
     fn share(&self, tick: usize, best: &Bracket) -> u64 {
-        if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
-            self.work_limit.saturating_mul(SHARE).max(END_WORK)
-        } else if tick == usize::from(best.final_tick) {
-            self.work_limit.saturating_mul(SHARE)
-        } else {
-            self.work_limit
+        let is_end = tick == usize::from(LAST_TICK) && best.bound > LAST_TICK;
+        if !is_end && tick != usize::from(best.final_tick) {
+            return self.work_limit;
         }
+        self.work_limit.saturating_mul(SHARE).max(if is_end { END_WORK } else { 0 })
     }
 
     pub fn set(&mut self, model: &Model<N>, memory_max_bytes: usize, tick: usize, best: &Bracket) {
