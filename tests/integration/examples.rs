@@ -2,8 +2,6 @@
 
 #[path = "../../examples/custom_planner.rs"]
 mod custom_planner;
-#[path = "../../examples/own_problem.rs"]
-mod own_problem;
 #[path = "../../examples/solve.rs"]
 mod solve;
 
@@ -15,9 +13,4 @@ fn solve_verifies_its_solution() {
 #[test]
 fn custom_planner_plays_against_the_library() {
     custom_planner::main().expect("scores");
-}
-
-#[test]
-fn discovery_works_for_a_custom_problem() {
-    own_problem::main().expect("a ranking");
 }
