@@ -60,8 +60,8 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 heading '2 of 5, wheel, built without the command line'
-# Zig from PyPI is a Python module. With this PATH, maturin runs the module with .venv's Python.
-PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --release --no-default-features --locked --zig \
+# Zig from PyPI is a Python module. With this PATH, maturin runs it with the environment's Python.
+PATH=$(cd "$venv/bin" && pwd):$PATH "$venv_python" -m maturin build --release --no-default-features --locked --zig \
   --compatibility manylinux2014 --target "$rust_target" --out "$scratch/wheel"
 wheels=("$scratch"/wheel/*.whl)
 wheel=${wheels[0]}
@@ -89,12 +89,12 @@ case $(basename "$wheel") in
   *) echo "error: $(basename "$wheel"): expected an abi3 wheel for manylinux2014 on $architecture" >&2; exit 1 ;;
 esac
 # auditwheel may report an older glibc than the wheel's tag, so older versions are accepted.
-.venv/bin/auditwheel show "$wheel" | tee "$scratch/auditwheel"
+"$venv/bin/auditwheel" show "$wheel" | tee "$scratch/auditwheel"
 tr -s '[:space:]' ' ' <"$scratch/auditwheel" | grep -qE "consistent with the following platform tag: \"manylinux_2_(5|12|17)_$architecture\"" || {
   echo 'error: the wheel needs a newer glibc than 2.17' >&2
   exit 1
 }
-.venv/bin/abi3audit --strict --summary "$wheel"
+"$venv/bin/abi3audit" --strict --summary "$wheel"
 wheel_bytes=$(wc -c <"$wheel")
 [ "$wheel_bytes" -lt 3000000 ] || { echo "error: the wheel has $wheel_bytes bytes, expected less than 3 MB" >&2; exit 1; }
 

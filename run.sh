@@ -106,7 +106,7 @@ fi
 print_result() {
   [ -n "$server_pid" ] || return 0
   local line=
-  for _ in {1..50}; do
+  for _ in {1..600}; do
     line=$(sed -n "s/^game $1: //p" "$scratch/results")
     [ -z "$line" ] || break
     sleep 0.1

@@ -21,7 +21,7 @@ case ${1:-} in
 esac
 
 python_tests() {
-  prepare_python && install --requirement tools/requirements-test.txt || return
+  prepare_python && install --requirement tools/requirements-arrays.txt --requirement tools/requirements-test.txt || return
   # Three processes, because most of these tests wait for programs and servers.
   PYTHONDONTWRITEBYTECODE=1 "$venv_python" -m pytest -q -p no:cacheprovider --numprocesses 3 --dist loadfile \
     --ignore tests/python/browser --ignore tests/python/ci

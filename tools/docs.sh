@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/environment.sh
 
 prepare_python
-install --requirement tools/requirements-docs.txt
+install --requirement tools/requirements-arrays.txt --requirement tools/requirements-docs.txt
 export NO_MKDOCS_2_WARNING=1
 if [ "${1:-}" = --serve ]; then
   exec "$venv_python" -m mkdocs serve --quiet

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
 # Functions for scripts such as run.sh, which source this file from the root of the checkout. The
 # Python environment needs Python 3.10 or newer with venv or pip; the variable PYTHON selects the
-# interpreter.
+# interpreter, and GETAWAY_VENV the folder of the environment (default: .venv).
 
 target=${CARGO_TARGET_DIR:-target}
-venv_python=.venv/bin/python
+venv=${GETAWAY_VENV:-.venv}
+venv_python=$venv/bin/python
 # The program `getaway`, which is built and installed together with the extension.
-getaway=.venv/bin/getaway
+getaway=$venv/bin/getaway
 
 # section NAME COMMAND...: prints a heading, runs a command, and prints how long it took. If the
 # command fails, the `set -e` of the calling script ends the script.
@@ -46,6 +47,7 @@ find_python() {
   return 2
 }
 
+# make_venv FOLDER: creates a Python environment.
 make_venv() {
   local python
   python=$(find_python) || return
@@ -58,12 +60,21 @@ make_venv() {
   PYTHONPATH=$target/virtualenv "$python" -m virtualenv --quiet "$1"
 }
 
+# prepare_venv: creates the environment if needed.
+prepare_venv() {
+  if ! "$venv_python" -m pip --version >/dev/null 2>&1; then
+    echo "creating $venv"
+    rm -rf "$venv"
+    make_venv "$venv"
+  fi
+}
+
 install() {
   "$venv_python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
-# hash_files PATH...: prints one hash of the files and of the Python version in .venv. A folder
-# means all files in it. The hash does not cover .pyc and .so files.
+# hash_files PATH...: prints one hash of the files and of the environment's Python version. A
+# folder means all files in it. The hash does not cover .pyc and .so files.
 hash_files() {
   "$venv_python" - "$@" <<'PYTHON'
 import hashlib, pathlib, sys
@@ -77,19 +88,15 @@ print(digest.hexdigest())
 PYTHON
 }
 
-# prepare_python: creates .venv if needed; builds and installs getaway if the hash of its source
-# files has changed.
+# prepare_python: creates the environment if needed; builds and installs getaway if the hash of its
+# source files has changed.
 prepare_python() {
   local now wheels quiet
   require_rust || return
-  if ! "$venv_python" -m pip --version >/dev/null 2>&1; then
-    echo 'creating .venv'
-    rm -rf .venv
-    make_venv .venv || return
-  fi
+  prepare_venv || return
   now=$(hash_files src crates python maps Cargo.toml Cargo.lock pyproject.toml bot/requirements.txt \
     tools/requirements-build.txt)
-  if [ "$(cat .venv/getaway.hash 2>/dev/null)" = "$now" ]; then
+  if [ "$(cat "$venv/getaway.hash" 2>/dev/null)" = "$now" ]; then
     return
   fi
   echo 'building the program and the Python extension (a few minutes the first time)'
@@ -102,7 +109,7 @@ prepare_python() {
   # shellcheck disable=SC2086 # An empty $quiet must not become an argument.
   "$venv_python" -m maturin build $quiet --release --locked --compatibility linux --out "$wheels" || return
   install --force-reinstall --no-deps "$wheels"/getaway-*.whl || return
-  echo "$now" >.venv/getaway.hash
+  echo "$now" >"$venv/getaway.hash"
 }
 
 # start_server ARGUMENT...: starts `getaway serve` on a free port in the background. Sets server_pid
@@ -115,7 +122,7 @@ start_server() {
   server_pid=$!
   url=
   local try
-  for ((try = 0; try < 300; try++)); do
+  for ((try = 0; try < 3000; try++)); do
     # With --json, the server writes its address to the log.
     url=$(sed -n 's/^listening on \(ws:[^ ]*\).*/\1/p' "$scratch/results" "$scratch/log")
     [ -z "$url" ] || return 0

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the playground in target/playground/: a static web page, and the engine as WebAssembly.
 # `--page` builds only the page. `--test` also runs the engine in Node.js: it compares the results
-# with those of the native program (GETAWAY_PROGRAM, or the debug build), and the search signature
+# with those of the installed program, and the search signature
 # of the 32-bit engine with tests/signature.txt. Without Node.js or the standard library's sources,
 # the script skips the steps that need them.
 set -euo pipefail
@@ -14,6 +14,10 @@ case ${1:-} in
   *) echo "error: $1: unknown option (expected --page or --test)" >&2; exit 2 ;;
 esac
 [ $# -le 1 ] || { echo 'error: expected at most one option' >&2; exit 2; }
+if [ "${1:-}" = --test ]; then
+  # Before the settings below, which are those of the engine.
+  prepare_python
+fi
 target=$(realpath -m "$target")
 out=$target/playground
 # Optimising across crates and for size halves the download, but searches take a sixth longer. The
@@ -57,7 +61,7 @@ else
   exit
 fi
 engine=$CARGO_TARGET_DIR/wasm32-unknown-unknown/release/getaway_playground.wasm
-[ -x "$venv_python" ] || make_venv .venv
+prepare_venv
 install --requirement tools/requirements-playground.txt
 # Many static hosts do not compress WebAssembly, so compress the engine here; the page decompresses
 # it. Name the file `.bin`, because some hosts make browsers decompress `.gz` files.
@@ -70,5 +74,5 @@ if [ "${1:-}" = --test ]; then
     echo 'skipped: the comparison needs Node.js'
     exit
   fi
-  node crates/playground/tests/compare.mjs "$engine" "${GETAWAY_PROGRAM:-$target/debug/getaway}"
+  node crates/playground/tests/compare.mjs "$engine" "$getaway"
 fi

@@ -7,6 +7,8 @@
 # Uses the nightly toolchain if it is installed, and otherwise the default one with RUSTC_BOOTSTRAP.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=tools/environment.sh
+source tools/environment.sh
 
 if rustup toolchain list 2>/dev/null | grep -q '^nightly'; then
     toolchain=+nightly
@@ -14,7 +16,7 @@ else
     toolchain=
     export RUSTC_BOOTSTRAP=1
 fi
-target=$(rustc -vV | sed -n 's/^host: //p')
+host=$(rustc -vV | sed -n 's/^host: //p')
 
 # Use release builds: debug assertions would catch invalid unchecked lookups before the sanitizer.
 # Suppressions and reports need line tables to name inlined functions.
@@ -25,20 +27,22 @@ export LSAN_OPTIONS="suppressions=$PWD/tools/lsan.supp:${LSAN_OPTIONS:-}"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target/sanitize}"
 if [ "${1:-}" = --python ]; then
     shift
+    prepare_venv
+    install --requirement tools/requirements-arrays.txt
     # shellcheck disable=SC2086 # An empty $toolchain must not become an argument.
-    cargo $toolchain build --release --target "$target" -p getaway-python
+    cargo $toolchain build --release --target "$host" -p getaway-python
     package=$CARGO_TARGET_DIR/python
     mkdir -p "$package/getaway"
     cp python/getaway/*.py "$package/getaway/"
-    cp "$CARGO_TARGET_DIR/$target/release/lib_getaway.so" "$package/getaway/_getaway.abi3.so"
+    cp "$CARGO_TARGET_DIR/$host/release/lib_getaway.so" "$package/getaway/_getaway.abi3.so"
     # Ignore leaks, because Python does not free all memory at exit. Use malloc instead of Python's
     # own allocator, which would hide errors.
     export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"
     LD_PRELOAD=$(cc -print-file-name=libasan.so) PYTHONMALLOC=malloc PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1 \
-        exec .venv/bin/python tests/python/fuzz_extension.py "$@"
+        exec "$venv_python" tests/python/fuzz_extension.py "$@"
 fi
 if [ $# -eq 0 ]; then
     set -- --no-fail-fast -p getaway -p getaway-reference --lib --tests
 fi
 # shellcheck disable=SC2086 # An empty $toolchain must not become an argument.
-exec cargo $toolchain test --release --target "$target" "$@"
+exec cargo $toolchain test --release --target "$host" "$@"
