@@ -3,8 +3,20 @@
 #![allow(dead_code, reason = "each package uses only a part of this module")]
 
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use getaway::map::{Map, MapLibrary};
+
+/// Waits until `condition` holds. After five minutes, which even a cold and busy machine does not
+/// need, panics with the message `what`.
+pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(300);
+    while !condition() {
+        assert!(Instant::now() < end, "not within five minutes: {what}");
+        sleep(Duration::from_millis(5));
+    }
+}
 
 /// The root of the checkout: the nearest folder with a `Cargo.lock`, from the package's folder up,
 /// or the package's folder if no folder has one.

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::time::{Duration, Instant};
 
+use crate::clock::thread_time;
 use crate::common::our_maps;
 use crate::disturbed::{Disturbance, Maps, Server, draw_disturbances};
 use getaway::bot::{Bot, BotOptions};
@@ -24,11 +25,6 @@ thread_local! {
     static ORIGIN: (Instant, Duration) = (Instant::now(), thread_time());
     /// The last reading of the clock, and the decision's longest time between two readings.
     static GAPS: Cell<(Duration, Duration)> = const { Cell::new((Duration::ZERO, Duration::ZERO)) };
-}
-
-fn thread_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 impl TimeSource for ThreadClock {

@@ -7,6 +7,9 @@ mod batch;
 mod batch_traces;
 mod bot;
 mod bot_signature;
+#[path = "../common/clock.rs"]
+#[allow(dead_code, reason = "the tests of the program use the rest")]
+mod clock;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../common/counting.rs"]

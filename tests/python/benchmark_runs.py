@@ -100,7 +100,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--max-steps", type=int, default=3_000_000)
-    parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway")
+    parser.add_argument("--program", type=Path, default=TARGET / "release" / "getaway")
     args = parser.parse_args()
     return 0 if run(args.program.resolve(), args.count, args.seed, args.max_steps) else 1
 

@@ -6,19 +6,22 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from websockets.sync.server import ServerConnection, serve
 
+from waiting import TIMEOUT_S as TIMEOUT_S
+
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 MAPS = ROOT / "maps"
-TIMEOUT_S = 60
 
 Script = Callable[[ServerConnection], None]
 RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
@@ -29,9 +32,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture(scope="session")
 def getaway_program() -> Path:
-    """The `getaway` program: the path in `GETAWAY_PROGRAM`, or the debug build in `TARGET`."""
-    program = Path(os.environ.get("GETAWAY_PROGRAM", TARGET / "debug" / "getaway"))
-    assert program.is_file(), f"{program}: not found: run `cargo build`, or set GETAWAY_PROGRAM"
+    """The `getaway` program: the path in `GETAWAY_PROGRAM`, or the release build in `TARGET`."""
+    program = Path(os.environ.get("GETAWAY_PROGRAM", TARGET / "release" / "getaway"))
+    assert program.is_file(), f"{program}: not found: run `cargo build --release`, or set GETAWAY_PROGRAM"
     return program
 
 
@@ -85,6 +88,15 @@ def scripted_server() -> Iterator[Callable[[Script], str]]:
         raise error
 
 
+def unused_port() -> int:
+    """Returns a port that refuses connections. Systems pick the ports of other sockets from higher
+    numbers, so no other test gets this port."""
+    for port in range(20_000 + os.getpid() % 10_000, 32_768):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no unused port")
+
+
 def clean_environment() -> dict[str, str]:
     """Returns the environment without three variables that affect the bot or the program."""
     return {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH", "CLICOLOR_FORCE")}
@@ -114,4 +126,4 @@ def read_command(connection: ServerConnection, tick: int) -> list[object]:
 def build_site(source: Path, site: Path) -> "subprocess.CompletedProcess[str]":
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
     environment = clean_environment() | {"NO_MKDOCS_2_WARNING": "1"}
-    return subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, timeout=5 * TIMEOUT_S)
+    return subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)

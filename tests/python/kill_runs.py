@@ -14,14 +14,15 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
+
+from waiting import TIMEOUT_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-TIMEOUT_S = 120
-GAME_S = 4.0
 DELAY_MS = 2
-LATEST_KILL_S = 0.9 * GAME_S
-MAX_UNWRITTEN_TICKS = 50
+LAST_KILL_TICK = 1500
+MAX_UNWRITTEN_TICKS = 250
 """A killed server may have played up to this many ticks that it had not yet written to disk."""
 
 Process = subprocess.Popen[str]
@@ -40,9 +41,9 @@ def start_server(program: Path, recording: Path) -> tuple[str, Process]:
     return address.group(), process
 
 
-def start_bot(url: str, recording: Path) -> Process:
+def start_bot(url: str, recording: Path, team: str) -> Process:
     environment = {**os.environ, "SAVE_JSONL_PATH": str(recording)}
-    command = [sys.executable, "application.py", "--url", url]
+    command = [sys.executable, "application.py", "--url", url, "--team-name", team]
     return subprocess.Popen(command, cwd=ROOT / "bot", env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -62,12 +63,12 @@ def verified_ticks(program: Path, recording: Path) -> int:
     return ticks
 
 
-def sleep_until_random_moment(recording: Path, rng: random.Random) -> None:
-    deadline = time.monotonic() + TIMEOUT_S
+def wait_for_random_moment(recording: Path, rng: random.Random) -> None:
+    """Waits until the recording has a random number of ticks or, in one of ten cases, for a random
+    time that is too short for a whole game."""
     if rng.random() < 0.9:
-        while not (recording.exists() and recording.stat().st_size) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        time.sleep(rng.uniform(0, LATEST_KILL_S))
+        tick = rng.randrange(LAST_KILL_TICK)
+        wait_until(f"tick {tick}", lambda: recording.exists() and recording.read_bytes().count(b"\n") > tick, pause_s=0.01)
     else:
         time.sleep(rng.uniform(0, 0.5))
 
@@ -77,8 +78,8 @@ def start_game(program: Path, folder: Path, rng: random.Random) -> tuple[Path, P
     the server's recording, the bot's recording, the URL, the server and the bot."""
     server_recording, bot_recording = folder / rng.choice(["server.jsonl", "server.jsonl.gz"]), folder / "bot.jsonl"
     url, server = start_server(program, server_recording)
-    bot = start_bot(url, bot_recording)
-    sleep_until_random_moment(bot_recording, rng)
+    bot = start_bot(url, bot_recording, "killed")
+    wait_for_random_moment(bot_recording, rng)
     return server_recording, bot_recording, url, server, bot
 
 
@@ -103,14 +104,16 @@ def kill_bot(program: Path, folder: Path, rng: random.Random) -> str:
     server_recording, bot_recording, url, server, bot = start_game(program, folder, rng)
     bot.kill()
     bot.communicate()
-    again = start_bot(url, folder / "again.jsonl")
+    again = start_bot(url, folder / "again.jsonl", "again")
+    results: list[dict[str, Any]] = []
     try:
         output, log = again.communicate(timeout=TIMEOUT_S)
         assert output.startswith("score 10005, last tick 2000"), output + log
-        time.sleep(0.1)
+        while not results or results[-1]["team"] != "again":
+            results.append(json.loads(server.stdout.readline()))  # type: ignore[union-attr]
     finally:
         server.terminate()
-        results = [json.loads(line) for line in server.communicate()[0].splitlines()]
+        server.communicate()
     verified = verified_ticks(program, bot_recording)
     if len(results) < 2:
         assert verified == 0, "the bot recorded ticks, but the server reports no game with it"
@@ -139,7 +142,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Kill the bot or the server at random moments, and check what they recorded.")
     parser.add_argument("--count", type=int, default=50, help="number of kills")
     parser.add_argument("--seed", type=int, default=1, help="seed of the first kill")
-    parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway", help="path of the `getaway` program")
+    parser.add_argument("--program", type=Path, default=TARGET / "release" / "getaway", help="path of the `getaway` program")
     options = parser.parse_args()
     for number in range(options.seed, options.seed + options.count):
         print(f"{number}: {run(options.program, number, 1)[0]}", flush=True)

@@ -295,7 +295,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=10, help="number of times to kill the ladder of 29 entrants")
     parser.add_argument("--rounds", type=int, default=3, help="number of disks to fill")
     parser.add_argument("--games", type=int, default=3000, help="number of games of the longest ladder")
-    parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway")
+    parser.add_argument("--program", type=Path, default=TARGET / "release" / "getaway")
     options = parser.parse_args()
     program = options.program.resolve()
     if options.run == "order":

@@ -9,8 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from waiting import TIMEOUT_S
+
 ROOT = Path(__file__).resolve().parents[2]
-START_TIMEOUT_S = 120
 
 SCRIPT = """
 set -euo pipefail
@@ -29,7 +30,7 @@ echo "$url"
 def start(program: Path, *options: str) -> str | None:
     """Starts and stops the server; returns an error message, or None on success."""
     command = ["bash", "-c", SCRIPT, "start", str(ROOT), str(program), " ".join(options)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=START_TIMEOUT_S)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
     if done.returncode == 0 and done.stdout.startswith("ws://127.0.0.1:"):
         return None
     return f"exit code {done.returncode}: {done.stdout}{done.stderr}"

@@ -19,7 +19,6 @@ CLIENTS = ROOT / "tests" / "clients"
 CACHE = TARGET / "clients"
 MAP = "corner-shop"
 WHOLE_GAME = {"ticks": 2000, "lastTick": 2000, "code": 1000}
-INSTALL_TIMEOUT_S = 300
 
 
 @dataclass
@@ -50,7 +49,7 @@ def install(folder: Path, *command: str) -> None:
     if stamp.is_file():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=INSTALL_TIMEOUT_S)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 0, done.stdout + done.stderr
     stamp.touch()
 

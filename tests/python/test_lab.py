@@ -250,7 +250,7 @@ def test_solve_agrees_with_the_command(getaway_program: pathlib.Path) -> None:
         solution = getaway.solve(MAPS / name, time_limit_ms=60_000, **options)  # type: ignore[arg-type]
         words = [str(getaway_program), "solve", str(MAPS / name), "--time-limit-ms", "60000", "--json"]
         words += ["--no-jump", "--seed", "3"] if options else []
-        report = json.loads(subprocess.run(words, capture_output=True, check=True, timeout=2 * TIMEOUT_S).stdout)
+        report = json.loads(subprocess.run(words, capture_output=True, check=True, timeout=TIMEOUT_S).stdout)
         assert (solution.outcome, solution.moves, solution.score) == (report["outcome"], report["actions"], report["score"])
         assert (solution.bound, solution.simulated_ticks) == (report["bound"], report["simulated_ticks"])
         assert solution.is_optimal and solution.decided_ms is not None and solution.decided_ms <= solution.elapsed_ms

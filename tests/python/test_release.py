@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, TIMEOUT_S
 
 SCRIPT = ROOT / "tools" / "stamp_repository.py"
 REPOSITORY = "https://example.com/someone/getaway"
@@ -24,7 +24,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def stamp(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, timeout=60)
+    return subprocess.run([sys.executable, str(SCRIPT), *arguments], capture_output=True, text=True, timeout=TIMEOUT_S)
 
 
 def test_every_link_of_the_published_readme_is_absolute_and_names_a_file(checkout: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import starts
-from conftest import ROOT
+from conftest import ROOT, TIMEOUT_S
 
 
 def test_server_starts_every_time_on_busy_processors(getaway_program: Path) -> None:
@@ -36,7 +36,7 @@ def test_missing_or_old_rust_is_reported_in_one_line(script: str, version: str |
     if version:
         (tmp_path / "cargo").write_text(f"#!/bin/sh\necho '{version}'\n")
         (tmp_path / "cargo").chmod(0o755)
-    done = subprocess.run([str(ROOT / script)], env={"PATH": str(tmp_path)}, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([str(ROOT / script)], env={"PATH": str(tmp_path)}, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(message) and done.stderr.count("\n") == 1, done.stderr
 
@@ -44,7 +44,7 @@ def test_missing_or_old_rust_is_reported_in_one_line(script: str, version: str |
 @pytest.mark.parametrize("script", ["run.sh", "test.sh", "package.sh", "replay.sh"])
 def test_help_is_printed_at_once(script: str) -> None:
     # This PATH usually lacks cargo, so a script that builds before it prints the help would fail.
-    done = subprocess.run([str(ROOT / script), "--help"], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([str(ROOT / script), "--help"], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"Usage: ./{script}"), done.stdout
 
@@ -52,7 +52,7 @@ def test_help_is_printed_at_once(script: str) -> None:
 def test_source_distribution_has_every_file_that_cargo_reads(tmp_path: Path) -> None:
     pytest.importorskip("maturin", reason="the build requirements are not installed (run.sh installs them)")
     command = [sys.executable, "-m", "maturin", "sdist", "--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 0, done.stderr
     (archive,) = tmp_path.glob("getaway-*.tar.gz")
     with tarfile.open(archive) as files:
@@ -62,7 +62,7 @@ def test_source_distribution_has_every_file_that_cargo_reads(tmp_path: Path) -> 
         ["cargo", "metadata", "--no-deps", "--format-version", "1", "--manifest-path", str(folder / "crates" / "python" / "Cargo.toml")],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=TIMEOUT_S,
     )
     assert metadata.returncode == 0, metadata.stderr
     packages = {package["name"] for package in json.loads(metadata.stdout)["packages"]}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-TIMEOUT_S = 120
+TIMEOUT_S = 300
+"""Limit on every wait of a test. Even on a cold, busy machine, only a test that hangs reaches it."""
 
 
 def wait_until(what: str, condition: Callable[[], object], *, timeout_s: float = TIMEOUT_S, pause_s: float = 0.02) -> None:

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_play
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from conftest import ROOT, RealServer
+from conftest import ROOT, TIMEOUT_S, RealServer
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_OPTIONS = [
@@ -27,7 +27,7 @@ CHROMIUM_OPTIONS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-TIMEOUT_MS = 30_000
+TIMEOUT_MS = 1000 * TIMEOUT_S
 expect.set_options(timeout=TIMEOUT_MS)
 
 OpenPage = Callable[..., Page]
@@ -114,7 +114,7 @@ def view(getaway_program: Path) -> Iterator[View]:
 def wait_until(page: Page, expression: str) -> None:
     """Polls, because Playwright's own wait needs `eval`, which the pages' content
     security policies forbid."""
-    deadline = time.monotonic() + TIMEOUT_MS / 1000
+    deadline = time.monotonic() + TIMEOUT_S
     while not page.evaluate(expression):
         assert time.monotonic() < deadline, f"never true: {expression}"
         page.wait_for_timeout(20)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from conftest import ROOT
+from conftest import ROOT, TIMEOUT_S
 
 from .conftest import OpenPage
 
@@ -20,7 +20,7 @@ def ladder(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     folder = tmp_path_factory.mktemp("ladder") / "league"
     added = [word for entrant in ENTRANTS for word in ("--add", entrant)]
     options = ["--map", "corner-shop", "--map", "snail", "--budget-ticks", "30", "--samples", "6"]
-    subprocess.run([getaway_program, "ladder", folder, *options, *added], cwd=ROOT, check=True, capture_output=True, timeout=120)
+    subprocess.run([getaway_program, "ladder", folder, *options, *added], cwd=ROOT, check=True, capture_output=True, timeout=TIMEOUT_S)
     return folder
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import FrameLocator, Locator, Page, Request, expect
 
-from conftest import ROOT
+from conftest import ROOT, TIMEOUT_S
 from waiting import wait_until as wait_for
 
 from .conftest import OpenPage, wait_until
@@ -24,7 +24,7 @@ SAMPLES = 4
 
 
 def run(program: Path, *arguments: str) -> str:
-    return subprocess.run([program, *arguments], cwd=ROOT, check=True, capture_output=True, text=True, timeout=120).stdout
+    return subprocess.run([program, *arguments], cwd=ROOT, check=True, capture_output=True, text=True, timeout=TIMEOUT_S).stdout
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +221,7 @@ def test_entrant_without_games_has_no_score(page: Page, getaway_program: Path, t
     )
     wait_for("one game", lambda: games.exists() and games.read_bytes().count(b"\n") == 2)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=TIMEOUT_S) == 130
     page.goto(file.as_uri())
     rows = page.locator("#standing tbody tr")
     expect(rows).to_have_count(3)

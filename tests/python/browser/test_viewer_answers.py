@@ -15,7 +15,7 @@ from playwright.sync_api import Page, expect
 from websockets.sync.client import connect
 
 import getaway
-from conftest import ROOT, RealServer
+from conftest import ROOT, TIMEOUT_S, RealServer
 
 from .conftest import (
     CAUGHT,
@@ -356,7 +356,7 @@ def test_recordings_of_server_and_bot_are_shown_together(page: Page, view: View,
     url, server = real_server("roundabout", "--tick-ms", "5000", "--record", str(recordings[0]))
     environment = {**os.environ, "SAVE_JSONL_PATH": str(recordings[1])}
     bot = [sys.executable, str(ROOT / "bot" / "application.py"), "--url", url, "--planner", "random"]
-    subprocess.run(bot, env=environment, check=True, capture_output=True, timeout=60)
+    subprocess.run(bot, env=environment, check=True, capture_output=True, timeout=TIMEOUT_S)
     server.communicate()
     open_analysed(page, view(str(recordings[0]), "--with", str(recordings[1])))
     page.keyboard.press("ArrowRight")

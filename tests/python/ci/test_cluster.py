@@ -181,7 +181,7 @@ def test_interrupted_ladder_ends_at_once_and_resumes(two_nodes: Any, tmp_path: P
     process = subprocess.Popen([*command, "--add", "random", "--add", silent], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_until("three games", lambda: (league / "ladder.jsonl").exists() and len(played(league)) >= 3)
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 0
+    assert process.wait(timeout=TIMEOUT_S) == 0
     games = played(league)
     subprocess.run([*command, "--retire", "silent"], capture_output=True, timeout=TIMEOUT_S, check=True)
     assert games.items() <= played(league).items()

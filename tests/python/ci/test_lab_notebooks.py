@@ -6,7 +6,7 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from conftest import ROOT
+from conftest import ROOT, TIMEOUT_S
 
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
@@ -15,7 +15,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 def test_notebook_runs_and_is_stored_without_its_outputs(path: object) -> None:
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     assert not any(cell.get("outputs") for cell in notebook.cells)
-    NotebookClient(notebook, timeout=300).execute()
+    NotebookClient(notebook, timeout=TIMEOUT_S).execute()
 
 
 def test_there_are_two_notebooks() -> None:

@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 
 import getaway
+from conftest import ROOT, TIMEOUT_S
 from getaway import Game, levels
 
-ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples" / "python"
-TIMEOUT_S = 600
 
 
 def test_games_of_stable_baselines3_equal_those_of_gymnasium() -> None:

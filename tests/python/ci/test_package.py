@@ -149,7 +149,7 @@ def test_bot_of_the_documentation_is_packaged_and_gets_a_place_on_a_ladder(getaw
     (bot / "requirements.txt").write_text("websockets\n")
     program = str(getaway_program.resolve())
     done = subprocess.run(
-        [program, "package", "my-bot", "--port", "0"], cwd=tmp_path, capture_output=True, text=True, timeout=5 * TIMEOUT_S
+        [program, "package", "my-bot", "--port", "0"], cwd=tmp_path, capture_output=True, text=True, timeout=TIMEOUT_S
     )
     assert done.returncode == 0, done.stdout + done.stderr
     mine = f"mine=exec:{sys.executable} my-bot/application.py"

@@ -10,7 +10,8 @@ use getaway::planner::{Budget, NAMES, by_name};
 use getaway::search::{DEPTH_MAX, Expression};
 use getaway_reference::lockstep::Dice;
 
-use super::{catch_panic, damage, noise, thread_time};
+use super::clock::thread_time;
+use super::{catch_panic, damage, noise};
 
 const DECISION_EVERY: u64 = 50;
 const BUDGET: Duration = Duration::from_millis(2);

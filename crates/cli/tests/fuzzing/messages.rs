@@ -13,7 +13,8 @@ use getaway::protocol::GameMessage;
 use getaway::search::Budget;
 use getaway_reference::lockstep::{Dice, random_layout};
 
-use super::{catch_panic, damage, json_like, mutate, thread_time, wall_time};
+use super::clock::{thread_time, wall_time};
+use super::{catch_panic, damage, json_like, mutate};
 
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
 const MESSAGES_PER_BOT: u64 = 100;

@@ -4,12 +4,12 @@
 #![allow(dead_code, reason = "each program that includes this uses only a part of it")]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 use getaway_reference::lockstep::Dice;
 use serde_json::{Value, json};
 
+#[path = "../../../../tests/common/clock.rs"]
+mod clock;
 pub mod expressions;
 pub mod files;
 pub mod frames;
@@ -18,23 +18,6 @@ pub mod pictures;
 
 pub fn catch_panic<T>(what: &str, call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|_| format!("{what} panicked"))
-}
-
-pub fn wall_time() -> Duration {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    START.elapsed()
-}
-
-/// CPU time of this thread, unaffected by other processes but slower to read than wall time.
-#[cfg(unix)]
-pub fn thread_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
-}
-
-#[cfg(not(unix))]
-pub fn thread_time() -> Duration {
-    wall_time()
 }
 
 pub fn noise(dice: &mut Dice, bytes_max: usize) -> Vec<u8> {

@@ -3,6 +3,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+#[cfg(unix)]
+use crate::common::wait_until;
 #[cfg(target_os = "linux")]
 use crate::program::error_line;
 use crate::program::{command, fails, getaway, succeeds, succeeds_in_time};
@@ -250,9 +252,7 @@ fn ctrl_c_prints_the_results_so_far() {
     let mut command = command(&args);
     let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let played = || fs::read_to_string(&file).map_or(0, |text| text.lines().count() - 1);
-    while played() < 6 {
-        std::thread::sleep(std::time::Duration::from_millis(20));
-    }
+    wait_until("six games", || played() >= 6);
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let output = child.wait_with_output().unwrap();
     let [stdout, stderr] = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());

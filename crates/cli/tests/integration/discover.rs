@@ -1,10 +1,10 @@
 use std::fs;
+use std::path::Path;
 use std::process::Stdio;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::common::wait_until;
 use crate::program::{command, fails, succeeds};
 #[cfg(target_os = "linux")]
 use crate::program::{error_line, getaway};
@@ -90,24 +90,20 @@ fn grown_grammar_is_compared_with_named_algorithms_of_the_same_policies() {
 #[test]
 fn killed_discovery_resumes_to_the_same_answer() {
     let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("state.jsonl");
+    let [whole, path] = ["whole.jsonl", "state.jsonl"].map(|name| dir.path().join(name));
+    let size = |path: &Path| fs::metadata(path).map_or(0, |file| file.len());
+    let expected = small(&["--resume", whole.to_str().unwrap()]);
     let resume = ["--resume", path.to_str().unwrap()];
-    let start = Instant::now();
-    let expected = small(&[]);
-    let whole = start.elapsed();
     for kill in 1..=10 {
         let mut run = command(&[&SMALL[..], &resume].concat()).stdout(Stdio::null()).spawn().unwrap();
-        // Each run gets a little more time than the last, so that the kills hit different points of
-        // a run.
-        sleep(whole / 8 + Duration::from_millis(kill * 3));
+        wait_until("the state grows", || size(&path) > size(&whole) * kill / 12);
         run.kill().unwrap();
         run.wait().unwrap();
     }
-    assert!(fs::metadata(&path).unwrap().len() > 0);
-    assert_eq!(small(&resume), expected);
-    let size = fs::metadata(&path).unwrap().len();
-    assert_eq!(small(&resume), expected);
-    assert_eq!(fs::metadata(&path).unwrap().len(), size);
+    for _ in 0..2 {
+        assert_eq!(small(&resume), expected);
+        assert_eq!(size(&path), size(&whole));
+    }
     let error = fails(&[&SMALL[..], &resume, &["--seed", "1"]].concat());
     assert!(error.contains("state.jsonl, line 1: the settings are "), "{error}");
 }

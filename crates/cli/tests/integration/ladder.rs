@@ -4,7 +4,8 @@ use std::process::{Child, Stdio};
 
 use serde_json::Value;
 
-use crate::program::{command, error_line, getaway, wait_until};
+use crate::common::wait_until;
+use crate::program::{command, error_line, getaway};
 
 const SMALL: [&str; 10] =
     ["--map", "corner-shop", "--map", "snail", "--budget-ticks", "30", "--samples", "6", "--threads", "1"];
@@ -47,7 +48,7 @@ fn ladder_that_is_killed_ends_as_one_that_was_not() {
         let more: &[&str] = if kill == 0 { &ENTRANTS } else { &[] };
         let mut child = start(&ladder(&killed, more));
         let goal = (games(&killed) + all / 12).min(all);
-        wait_until("the ladder does not play", || games(&killed) >= goal);
+        wait_until("the ladder plays", || games(&killed) >= goal);
         child.kill().unwrap();
         child.wait().unwrap();
     }
@@ -67,7 +68,7 @@ fn running_ladder_takes_requests_and_refuses_a_second_process() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("league");
     let mut child = start(&ladder(&folder, &["--minutes", "5", "--add", "random", "--add", "safest"]));
-    wait_until("the ladder does not play", || games(&folder) >= 2);
+    wait_until("the ladder plays", || games(&folder) >= 2);
     let refused = getaway(&ladder(&folder, &[]));
     let expected = format!(
         "{}: another process is already running this ladder: expected --add or --retire to change it",
@@ -78,8 +79,8 @@ fn running_ladder_takes_requests_and_refuses_a_second_process() {
     let text = String::from_utf8(taken.stdout).unwrap();
     assert_eq!(text, format!("{}: passed on to the running ladder\n", folder.display()));
     let page = || fs::read_to_string(folder.join("index.html")).unwrap_or_default();
-    wait_until("the broken bot is not set aside", || page().contains("failed in 3 games in a row; last: crashed on "));
-    wait_until("random is not retired", || page().contains("\"retired\""));
+    wait_until("the broken bot is set aside", || page().contains("failed in 3 games in a row; last: crashed on "));
+    wait_until("random is retired", || page().contains("\"retired\""));
     child.kill().unwrap();
     child.wait().unwrap();
 }

@@ -1,7 +1,5 @@
 use std::path::Path;
 use std::process::{Command, Output};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 pub fn command(args: &[&str]) -> Command {
     command_in(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")), args)
@@ -47,13 +45,4 @@ pub fn error_line(output: &Output) -> String {
     let line = stderr.strip_suffix('\n').unwrap();
     assert!(!line.contains('\n'), "more than one line: {line}");
     line.strip_prefix("error: ").unwrap_or_else(|| panic!("not an error: {line}")).to_owned()
-}
-
-/// Waits until `condition` holds. After two minutes, panics with the message `what`.
-pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(120);
-    while !condition() {
-        assert!(Instant::now() < end, "{what}");
-        sleep(Duration::from_millis(5));
-    }
 }

@@ -4,6 +4,7 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
+use crate::common::wait_until;
 use crate::program::{command, error_line, fails, getaway, succeeds};
 use getaway::game::Layout;
 use getaway::game::{Move, Rules, World};
@@ -256,19 +257,25 @@ fn killed_search_can_be_continued() {
     }
 }
 
-#[cfg(unix)]
+/// The fields 14 and 15 of `/proc/PID/stat` are the times in user and kernel mode in 1/100 s. The second
+/// field, the name in parentheses, may contain spaces.
+#[cfg(target_os = "linux")]
+fn processor_time_s(process: u32) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
+    let fields = stat.rsplit(')').next().unwrap().split_whitespace().skip(11).take(2);
+    fields.map(|ticks| ticks.parse::<f64>().unwrap() / 100.0).sum()
+}
+
+#[cfg(target_os = "linux")]
 #[test]
 fn interrupted_search_is_saved() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("search");
     let open = ["benchmark/maps/labyrinth-21x17-250-21.txt", "--no-jump"];
     let run = solve(&open, &file, "600000").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while !file.exists() {
-        sleep(Duration::from_millis(20));
-    }
+    wait_until("the first save", || file.exists());
     let created = fs::metadata(&file).unwrap().len();
-    // The search needs time to find more than the first save contains.
-    sleep(Duration::from_secs(1));
+    wait_until("the search finds more than the first save contains", || processor_time_s(run.id()) > 1.0);
     assert!(std::process::Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
     let output = run.wait_with_output().unwrap();
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(130), &b""[..]));

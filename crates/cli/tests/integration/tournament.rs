@@ -1,9 +1,8 @@
 use std::fs;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::common::wait_until;
 use crate::program::{command, fails, getaway, succeeds};
 
 const SMALL: [&str; 8] = ["--map", "corner-shop", "--map", "snail", "--budget-ticks", "300", "--samples", "4"];
@@ -72,10 +71,7 @@ fn killed_tournament_resumes_with_the_same_standing() {
     for kill in 1..=3 {
         let mut child =
             command(&args).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-        let (goal, end) = (kill * 40, Instant::now() + Duration::from_secs(60));
-        while played() < goal && Instant::now() < end {
-            sleep(Duration::from_millis(2));
-        }
+        wait_until("the goal of games", || played() >= kill * 40);
         child.kill().unwrap();
         child.wait().unwrap();
     }
