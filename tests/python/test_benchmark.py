@@ -15,7 +15,7 @@ BENCHMARK = ROOT / "benchmark"
 
 
 def test_both_checkers_agree_on_changed_records(getaway_program: Path) -> None:
-    assert benchmark_runs.run(getaway_program.resolve(), count=40, seed=2, max_steps=10_000)
+    assert benchmark_runs.run(getaway_program.resolve(), count=20, seed=2, max_steps=10_000)
 
 
 @pytest.mark.parametrize(

@@ -101,12 +101,11 @@ def plan(getaway_program: Path) -> str:
     return actions
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
 @pytest.mark.parametrize("name", MAKERS)
-def test_foreign_client_plays_a_whole_game(name: str, host: str, real_server: RealServer, plan: str) -> None:
+def test_foreign_client_plays_a_whole_game(name: str, real_server: RealServer, plan: str) -> None:
     client = MAKERS[name]()
     url, server = real_server(MAP, "--tick-ms", "60000")
-    assert client.play(url.replace("127.0.0.1", host), plan) == WHOLE_GAME
+    assert client.play(url, plan) == WHOLE_GAME
     assert server.stdout is not None
     result = json.loads(server.stdout.readline())
     expected = {"score": 10_005, "end": "complete", "commands": 2000, "missed_ticks": 0, "late_commands": 0, "left": None}

@@ -17,7 +17,7 @@ from getaway import cluster, dataset
 
 NAMES = ["snail", "roundabout"]
 PATHS = [str(MAPS / name) for name in NAMES]
-SMALL: dict[str, Any] = {"label_ticks": 6000, "seed": 5, "random_moves": 0.2}
+SMALL: dict[str, Any] = {"label_ticks": 4000, "seed": 5, "random_moves": 0.2}
 
 
 @pytest.fixture(scope="module")

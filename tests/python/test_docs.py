@@ -64,7 +64,7 @@ def test_documented_command_works(page: str, command: str, getaway_program: Path
         starts_listening([str(getaway_program.resolve()), *options], workplace, environment)
     elif program == "getaway":
         options, file = (options[:-2], options[-1]) if ">" in options else (options, None)
-        output = run([str(getaway_program.resolve()), *options], workplace, environment)
+        output = run([str(getaway_program.resolve()), *patient(brief(options))], workplace, environment)
         if file:
             (workplace / file).write_text(output)
     elif program.startswith(("./", ".ci/")):
@@ -81,6 +81,17 @@ def test_documented_command_works(page: str, command: str, getaway_program: Path
         assert_cargo_targets_exist(options)
     else:
         pytest.fail(f"{page}: {command}: this test cannot tell whether the command works")
+
+
+def brief(options: list[str]) -> list[str]:
+    """Returns the options with small budgets, on which it does not depend whether a command works."""
+    shortest = {"--budget-ms": "1", "--budget-ticks": "100"}
+    return [shortest.get(before, option) for before, option in zip(["", *options], options)]
+
+
+def patient(options: list[str]) -> list[str]:
+    """Returns the options with ample time per tick for external bots: the machine may be busy."""
+    return [*options, "--tick-ms", "5000"] if any("pipe:" in option or "exec:" in option for option in options) else options
 
 
 def run(command: list[str], folder: Path, environment: dict[str, str] | None = None) -> str:
@@ -114,6 +125,14 @@ def assert_cargo_targets_exist(options: list[str]) -> None:
         assert wanted <= targets, (wanted, targets)
     if "--path" in options:
         assert (ROOT / options[options.index("--path") + 1] / "Cargo.toml").is_file()
+
+
+@pytest.mark.parametrize("command", re.findall(r"`cargo (test [^`]*)`", (ROOT / "CONTRIBUTING.md").read_text()))
+def test_tests_that_are_named_for_a_room_exist(command: str) -> None:
+    options, _, filters = command.partition(" -- ")
+    assert_cargo_targets_exist(options.split())
+    for name in filters.split():
+        assert name.startswith("-") or list((ROOT / "tests" / "integration").glob(f"{name.rstrip(':')}*.rs")), name
 
 
 @pytest.mark.parametrize(("page", "text"), blocks("python"))

@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).with_name("file_runs.py")
 
 def test_foreign_files_are_refused_and_kept(getaway_program: Path) -> None:
     # The script needs a process of its own, because it exits if a file blocks a call.
-    command = [sys.executable, str(SCRIPT), "foreign", "--count", "150", "--share", "37", "--program", str(getaway_program)]
+    command = [sys.executable, str(SCRIPT), "foreign", "--count", "150", "--share", "61", "--program", str(getaway_program)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 0, done.stdout + done.stderr
 

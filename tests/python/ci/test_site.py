@@ -7,20 +7,18 @@ import os
 import shutil
 from pathlib import Path
 
-import pytest
-
 from conftest import ROOT, build_site
 
 
-@pytest.mark.parametrize("link", ["[link](nowhere.md)", "[link](rules.md#nowhere)", "![image](nowhere.png)"])
-def test_dead_link_fails_the_build_of_the_site(link: str, tmp_path: Path) -> None:
+def test_dead_links_fail_the_build_of_the_site(tmp_path: Path) -> None:
     for name in ("docs", "tools"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
     with open(tmp_path / "docs" / "rules.md", "a") as page:
-        page.write(f"\n{link}\n")
+        page.write("\n[link](nowhere.md) [link](rules.md#nowhere) ![image](nowhere.png)\n")
     done = build_site(tmp_path, tmp_path / "site")
-    assert done.returncode == 1 and "nowhere" in done.stderr, done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert all(link in done.stderr for link in ("nowhere.md", "#nowhere", "nowhere.png")), done.stderr
 
 
 def test_site_builds_without_a_warning_and_its_search_finds_the_protocol(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ fn killed_tournament_resumes_with_the_same_standing() {
     let file = dir.path().join("games.jsonl");
     let mut args = tournament(&["--resume", file.to_str().unwrap()]);
     let samples = args.iter().position(|word| *word == "4").unwrap();
-    args[samples] = "60";
+    args[samples] = "20";
     let mut fresh = args.clone();
     fresh.truncate(fresh.len() - 2);
     let whole = json(&fresh);
@@ -71,13 +71,13 @@ fn killed_tournament_resumes_with_the_same_standing() {
     for kill in 1..=3 {
         let mut child =
             command(&args).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
-        wait_until("the goal of games", || played() >= kill * 40);
+        wait_until("the goal of games", || played() >= kill * 12);
         child.kill().unwrap();
         child.wait().unwrap();
     }
-    assert!(played() >= 120, "{}", played());
+    assert!(played() >= 36, "{}", played());
     assert_eq!(json(&args), whole);
-    assert_eq!(played(), 360);
+    assert_eq!(played(), 120);
 }
 
 #[test]
@@ -110,15 +110,6 @@ fn report_has_its_games_as_csv_and_its_result_as_json() {
     let line = data["games"][0][6].as_str().unwrap();
     assert!(line.starts_with("getaway play corner-shop --planner sampling "), "{line}");
     assert!(data["games"][0][7].is_u64(), "the first game can be watched");
-}
-
-#[test]
-fn invalid_input_gives_one_line() {
-    let of = |planners: &[&str]| fails(&[&["tournament"], planners].concat());
-    assert!(of(&["survival"]).contains("2 values required") || of(&["survival"]).contains("ENTRANT"));
-    assert!(of(&["random", "random"]).starts_with("two planners are named random: expected NAME=PLANNER"));
-    assert!(of(&["a=random", "a=safest"]).starts_with("two planners are named a: "));
-    assert!(of(&["random", "clever"]).starts_with("no planner named clever"));
 }
 
 #[test]
