@@ -182,9 +182,6 @@ fn one_game_of_a_bot_can_be_played_recorded_and_shown() {
         refused,
         format!("invalid value '{saved}' for '--logs <DIR>': expected a folder, found a file (try --help)")
     );
-    let refused = fails(&["play", "snail", "--planner", "pipe:cat", "--budget-ticks", "5"]);
-    assert_eq!(refused, "a budget: expected a planner, found pipe:cat");
-    assert!(fails(&["view", "snail", "--planner", "exec: "]).starts_with("exec:: expected a command after the colon"));
 }
 
 fn sleepers(seconds: u32) -> usize {
@@ -222,20 +219,6 @@ fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
             scope.spawn(move || killed_by(signal, seconds));
         }
     });
-}
-
-#[test]
-fn bridge_needs_a_server_and_a_command() {
-    let output = getaway(&["bridge", "--url", "ftp://127.0.0.1", "--", "cat"]);
-    assert_eq!(
-        error_line(&output),
-        "cannot connect to ftp://127.0.0.1: expected an address such as ws://127.0.0.1:8765"
-    );
-    assert!(fails(&["bridge"]).contains("COMMAND"));
-    assert!(
-        fails(&["eval", "--map", "snail", "--planner", "pipe:"])
-            .starts_with("pipe:: expected a command after the colon")
-    );
 }
 
 fn serve() -> (std::process::Child, String) {

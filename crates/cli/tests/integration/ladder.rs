@@ -94,9 +94,6 @@ fn foreign_files_and_mistakes_get_one_line() {
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         error_line(&output)
     };
-    assert_eq!(fails(&[]), "no entrants: expected --add NAME=PLANNER");
-    assert!(fails(&["--add", "clairvoyant"]).starts_with("no planner named clairvoyant"));
-    assert!(!folder.exists(), "a mistake creates nothing");
     assert!(getaway(&ladder(&folder, &["--add", "random"])).status.success());
     let other = fails(&["--seed", "7", "--add", "safest"]);
     assert!(other.ends_with("ladder.jsonl, line 1: the seed is 0, but this run has 7"), "{other}");

@@ -83,16 +83,6 @@ fn expressions_can_play() {
     assert!(text.contains("planner simulate(greedy)"), "{text}");
 }
 
-#[test]
-fn invalid_input_gives_one_line() {
-    assert!(fails(&["play", "atlantis"]).starts_with("no map named atlantis: expected "));
-    assert!(fails(&["play", "snail", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
-    assert!(fails(&["play", "snail", "--planner", "step("]).contains("invalid expression step("));
-    let refused = fails(&["play", "snail", "--planner", "lookahead:4", "--budget-evals", "9"]);
-    assert!(refused.contains("lookahead:4 does not evaluate sequences: expected a budget in ticks or milliseconds"));
-    assert!(fails(&["play"]).contains("<MAP>"));
-}
-
 #[cfg(unix)]
 #[test]
 fn full_disk_gives_one_line_after_the_whole_game() {
