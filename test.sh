@@ -32,9 +32,9 @@ require_rust
 # there are processors.
 RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(getconf _NPROCESSORS_ONLN)))}
 export RUST_TEST_THREADS
-section tests cargo test --locked
+section tests cargo test --release --locked
 if [ -d "${GETAWAY_SHARED:-../shared}" ] || [ "${GETAWAY_REQUIRE_SHARED:-}" = 1 ]; then
-  section 'recordings of the real server' cargo test --locked --test integration shared:: -- --ignored
+  section 'recordings of the real server' cargo test --release --locked --package getaway-tests --test integration shared:: -- --ignored
 fi
 section 'Python extension and bot' python_tests
 

@@ -44,14 +44,6 @@
 //! assert_eq!(state.tick(), 6);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//!
-//! # Features
-//!
-//! No feature is enabled by default.
-//!
-//! | feature | adds |
-//! |---|---|
-//! | `recording` | saved games, plain and gzipped (the module `recording`) |
 
 #![warn(missing_docs)]
 
@@ -65,7 +57,6 @@ pub mod map;
 pub mod planner;
 mod proof;
 pub mod protocol;
-#[cfg(feature = "recording")]
 pub mod recording;
 pub mod search;
 pub mod text;

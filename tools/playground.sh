@@ -20,14 +20,11 @@ if [ "${1:-}" = --test ]; then
 fi
 target=$(realpath -m "$target")
 out=$target/playground
-# Optimising across crates and for size halves the download, but searches take a sixth longer. The
-# standard library is also built for size, and without panic messages, because the page cannot show
-# them. This makes the download smaller still.
-build=(cargo build --quiet --locked --release --package getaway-playground --lib --target wasm32-unknown-unknown
+# The standard library is built for size, and without panic messages, because the page cannot show
+# them.
+build=(cargo build --quiet --locked --profile web --package getaway-playground --lib --target wasm32-unknown-unknown
   -Zbuild-std=std -Zbuild-std-features=optimize_for_size)
 export RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='-Zunstable-options -Cpanic=immediate-abort'
-export CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 CARGO_PROFILE_RELEASE_STRIP=true \
-  CARGO_PROFILE_RELEASE_OPT_LEVEL=s
 export CARGO_TARGET_DIR=$target/wasm32
 
 # The page uses the viewer's JavaScript and its own. Parts of its HTML come from the viewer's page.
@@ -60,7 +57,7 @@ else
   echo 'skipped: the playground needs rust-src from rustup, or apt-get as root'
   exit
 fi
-engine=$CARGO_TARGET_DIR/wasm32-unknown-unknown/release/getaway_playground.wasm
+engine=$CARGO_TARGET_DIR/wasm32-unknown-unknown/web/getaway_playground.wasm
 prepare_venv
 install --requirement tools/requirements-playground.txt
 # Many static hosts do not compress WebAssembly, so compress the engine here; the page decompresses

@@ -12,8 +12,8 @@ macro_rules! bundled {
     ($($name:literal),* $(,)?) => {
         &[$(BundledMap {
             name: $name,
-            layout: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/maps/", $name, "/layout.png")),
-            meta: include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/maps/", $name, "/meta.json")),
+            layout: include_bytes!(concat!("../../maps/", $name, "/layout.png")),
+            meta: include_bytes!(concat!("../../maps/", $name, "/meta.json")),
         }),*]
     };
 }

@@ -2,10 +2,10 @@
 //! servers that follow the rules and servers that break them. The hash does not depend on the speed
 //! of the machine, because each call of the bot has either plenty of time or none.
 //!
-//! Every test run checks the signature of a sample of games. The full signature takes minutes:
-//! `cargo test --test integration bot_signature -- --ignored`. After a change that is meant to
-//! change decisions, update `tests/bot_signature.txt` with `GETAWAY_UPDATE_SIGNATURE=1 cargo test
-//! --test integration bot_signature -- --include-ignored`.
+//! Every test run checks the signature of a sample of games. The full signature takes minutes: add
+//! `-- --ignored` to `cargo test --release --package getaway-tests bot_signature`. After a change that
+//! is meant to change decisions, update `tests/bot_signature.txt` with `GETAWAY_UPDATE_SIGNATURE=1`
+//! before this command and `-- --include-ignored` after it.
 
 use std::hash::Hasher;
 use std::path::Path;
@@ -344,7 +344,7 @@ fn check(name: &str, coverage: Coverage) {
     static FILE: Mutex<()> = Mutex::new(());
     let found = format!("{name} {}", signature(coverage));
     let _guard = FILE.lock().unwrap_or_else(PoisonError::into_inner);
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bot_signature.txt");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("bot_signature.txt");
     let text = std::fs::read_to_string(&path).unwrap_or_default();
     let is_named = |line: &&str| line.split(' ').next() == Some(name);
     if std::env::var_os("GETAWAY_UPDATE_SIGNATURE").is_some_and(|value| value == "1") {

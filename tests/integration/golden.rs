@@ -1,7 +1,7 @@
 //! Guarantees: the library and the reference model agree with every tick of the bundled traces. The
 //! traces come from the reference model, which `shared.rs` checks against an independent
 //! implementation. To record them for changed maps, run
-//! `cargo test --test integration record_golden -- --ignored`.
+//! `cargo test --release --package getaway-tests record_golden -- --ignored`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -34,11 +34,11 @@ fn check_our_traces<M: Model>() {
 }
 
 fn our_traces() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
 }
 
 fn our_map(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("maps").join(name)
+    crate::common::root().join("maps").join(name)
 }
 
 /// Map, rules, and the beam width of the search for surviving moves (0: the moves are random).

@@ -1,5 +1,5 @@
 //! Guarantees: a replay of a game under the inferred rules agrees with the game. For a long run:
-//! `GETAWAY_VARIANTS=200 cargo test --release --test integration inference`.
+//! `GETAWAY_VARIANTS=200 cargo test --release --package getaway-tests inference`.
 
 use std::collections::BTreeSet;
 

@@ -240,7 +240,7 @@ fn every_truncation_is_an_error() {
 #[test]
 fn bundled_maps_are_valid() {
     let maps: Vec<Map> =
-        MapLibrary::new([crate_dir().join("maps")]).list().unwrap().iter().map(|entry| entry.load().unwrap()).collect();
+        MapLibrary::new([crate::common::root().join("maps")]).list().unwrap().iter().map(|entry| entry.load().unwrap()).collect();
     assert!(maps.len() >= 10);
     for map in &maps {
         let layout = &map.layout;
@@ -520,10 +520,6 @@ proptest! {
         bytes.drain(place..(place + cut).min(bytes.len()));
         let _ = decode_layout(&bytes);
     }
-}
-
-fn crate_dir() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 fn names_in(dir: &Path) -> Vec<String> {

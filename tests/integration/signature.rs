@@ -1,6 +1,6 @@
 //! Compares the search signature, a hash of the planners' decisions, with `tests/signature.txt`.
 //! After an intended change, update the file with
-//! `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test integration signature`.
+//! `GETAWAY_UPDATE_SIGNATURE=1 cargo test --release --package getaway-tests signature`.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ fn signature_is_unchanged_with_one_and_two_threads() {
     let layouts: Vec<Layout> = common::our_maps().into_iter().map(|map| map.layout).collect();
     let [found, on_two] = [1, 2].map(|threads| signature(&layouts, threads).expect("maps within the limits"));
     assert_eq!(found, on_two, "the signature depends on the number of threads");
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/signature.txt");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("signature.txt");
     if std::env::var_os("GETAWAY_UPDATE_SIGNATURE").is_some_and(|value| value == "1") {
         std::fs::write(&path, format!("{found}\n")).expect("the signature can be written");
         return;
