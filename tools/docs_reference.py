@@ -245,8 +245,8 @@ def cluster_options(help_of: dict[str, Help]) -> str:
     """Returns the options of the functions in `getaway.cluster`: those of the commands of the same
     name, except the options in `without`."""
     parts = ["## Options", "Keyword arguments of each function, in addition to those in its signature:"]
-    without = {"--ray", "--json", "--maps", "--planner", "--map", "--add", "--problem", "--states", "--out", "--markdown"}
-    for name in ("eval", "battle", "tournament", "ladder", "discover", "dataset"):
+    without = {"--ray", "--json", "--maps", "--planner", "--map", "--add", "--states", "--out", "--markdown"}
+    for name in ("eval", "battle", "tournament", "ladder", "dataset"):
         options = [
             (f"`{term.split()[0].removeprefix('--').replace('-', '_')}`", escape(text))
             for entries in help_of[name].sections.values()

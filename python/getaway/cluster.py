@@ -1,13 +1,10 @@
-"""Runs series of games, ladders and discoveries, and writes datasets, on this machine or on a Ray
-cluster.
+"""Runs series of games and ladders, and writes datasets, on this machine or on a Ray cluster.
 
     from getaway import cluster
 
     result = cluster.tournament(["survival", "uct-greedy", "cautious"], samples=20)
     result = cluster.tournament(["survival", "uct-greedy"], samples=1000, address="auto")
     print(result["standing"][0]["planner"], result["sentence"])
-    result = cluster.discover("morpion-4d", budget_evals=30, plays=5, operators=2, unseen=30)
-    print(result["ranking"][0]["expression"])
     cluster.dataset("states", 100_000, "cautious", address="auto")
 
 Each function runs the command of the same name (see `getaway eval --help`) and returns its `--json`
@@ -15,13 +12,12 @@ output as a dict. Further keyword arguments are the command's options, with unde
 hyphens: `budget_ticks=500`, `no_jump=True`, `resume="games.jsonl"`, `report="report.html"`. Maps
 are given by name or path.
 
-With `address`, the games (or a discovery's plays, or a dataset's shards) run on Ray, which the
-extra `cluster` installs: `auto` is the Ray cluster to which this machine belongs, `HOST:PORT` is
-the cluster at this address, and `local` starts a cluster on this machine for this call. If all
-planners are deterministic for a given seed and there is no `budget_ms`, the cluster does not affect
-the results, except for measured times and memory, and the choice of games in a ladder. If a worker
-dies, the games in its unfinished batch are played again. The call fails immediately if a node with
-CPUs has another build of getaway.
+With `address`, the games (or a dataset's shards) run on Ray, which the extra `cluster` installs:
+`auto` is the Ray cluster to which this machine belongs, `HOST:PORT` is the cluster at this address,
+and `local` starts a cluster on this machine for this call. If all planners are deterministic for a
+given seed and there is no `budget_ms`, the cluster does not affect the results, except for measured
+times and memory, and the choice of games in a ladder. If a worker dies, the games in its unfinished
+batch are played again. The call fails immediately if a node with CPUs has another build of getaway.
 """
 
 from __future__ import annotations
@@ -39,7 +35,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
-__all__ = ["battle", "dataset", "discover", "eval", "ladder", "tournament"]
+__all__ = ["battle", "dataset", "eval", "ladder", "tournament"]
 
 _Names: TypeAlias = str | Sequence[str]
 
@@ -76,11 +72,6 @@ def ladder(folder: str | Path, added: _Names = (), maps: _Names = (), *, address
     `minutes`, the run ends when no game is left to play; see `getaway ladder --help`.
     """
     return _run("ladder", [str(folder)], address, options, [*_words("--add", _list(added)), *_words("--map", _list(maps))])
-
-
-def discover(problem: str = "survival", *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Discovers and ranks search algorithms."""
-    return _run("discover", [], address, options, ["--problem", problem])
 
 
 def dataset(
@@ -129,18 +120,15 @@ def _words(option: str, value: Any) -> list[str]:
 
 def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[list[str], float]:
     """Runs a batch of jobs. Returns one JSON text per job, and the elapsed time in seconds."""
-    from getaway._getaway import play_games, play_searches, play_shards, solve_instances
+    from getaway._getaway import play_games, play_shards, solve_instances
 
     start = time.perf_counter()
-    work = json.dumps(items)
-    if series.startswith('{"discovery"'):
-        records = play_searches(series, work)
-    elif series.startswith('{"dataset"'):
+    if series.startswith('{"dataset"'):
         records = play_shards(series, items, callables)
     elif series.startswith('{"benchmark"'):
         records = solve_instances(series, items)
     else:
-        records = play_games(series, work, callables)
+        records = play_games(series, json.dumps(items), callables)
     return records, time.perf_counter() - start
 
 

@@ -1,5 +1,5 @@
 //! Distributes jobs to another process. A job is a game of a series or a ladder, a shard of a
-//! dataset, a play of a discovery, or an instance of the benchmark.
+//! dataset, or an instance of the benchmark.
 //!
 //! The other process first reads a line that describes the work. It writes `{"want": COUNT}` and
 //! reads an array of at most COUNT jobs. It writes `{"played": [JOB, RESULT]}` for each job, in any

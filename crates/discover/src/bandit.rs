@@ -7,13 +7,13 @@
 //! plays ahead of the bandit.
 
 use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::collections::{BinaryHeap, HashMap};
 use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
 /// An arm, and the number of its earlier plays.
-pub(crate) type ArmPlay = (usize, u64);
+type ArmPlay = (usize, u64);
 
 /// Maximum number of plays per thread in a batch. Batches are large, because at the end of each
 /// batch, all threads wait for the slowest play.
@@ -129,74 +129,25 @@ impl Bandit {
         &mut self,
         plays: u64,
         play: impl Fn(usize, u64) -> f64 + Sync,
-        report: impl FnMut(&Self, &[(usize, f64)]) -> ControlFlow<B>,
+        mut report: impl FnMut(&Self, &[(usize, f64)]) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        Speculation::new(self, plays).run(play, report)
-    }
-}
-
-/// Chooses plays to compute ahead of the bandit, and records their rewards in the order of a
-/// sequential run.
-pub(crate) struct Speculation<'a> {
-    pub(crate) bandit: &'a mut Bandit,
-    plays: u64,
-    made: u64,
-    known: HashMap<ArmPlay, f64>,
-    awaited: HashSet<ArmPlay>,
-}
-
-impl<'a> Speculation<'a> {
-    pub(crate) fn new(bandit: &'a mut Bandit, plays: u64) -> Self {
-        let made = bandit.arms.iter().map(|arm| arm.plays).sum();
-        Self { bandit, plays, made, known: HashMap::new(), awaited: HashSet::new() }
-    }
-
-    /// Returns at most `count` distinct plays that the bandit will probably need next. Returns no
-    /// plays if the rewards of all forecast plays are known or being computed.
-    pub(crate) fn next(&mut self, count: usize) -> Vec<ArmPlay> {
-        let left = usize::try_from(self.plays - self.made).unwrap_or(usize::MAX);
-        let ahead = count.saturating_add(self.known.len() + self.awaited.len()).min(left);
-        let mut next = self.bandit.forecast(ahead);
-        next.retain(|play| !self.known.contains_key(play) && !self.awaited.contains(play));
-        next.truncate(count);
-        self.awaited.extend(&next);
-        next
-    }
-
-    /// Stores a reward. Records the bandit's next plays up to the first with an unknown reward, and
-    /// returns them as pairs (arm, reward).
-    pub(crate) fn record(&mut self, play: ArmPlay, reward: f64) -> Vec<(usize, f64)> {
-        self.awaited.remove(&play);
-        self.known.insert(play, reward);
-        self.take()
-    }
-
-    fn take(&mut self) -> Vec<(usize, f64)> {
-        let mut taken = Vec::new();
-        while self.made < self.plays {
-            let arm = self.bandit.next_arm();
-            let Some(reward) = self.known.remove(&(arm, self.bandit.arms[arm].plays)) else { break };
-            self.bandit.record(reward);
-            taken.push((arm, reward));
-            self.made += 1;
-        }
-        taken
-    }
-
-    pub(crate) fn run<B>(
-        &mut self,
-        play: impl Fn(usize, u64) -> f64 + Sync,
-        mut report: impl FnMut(&Bandit, &[(usize, f64)]) -> ControlFlow<B>,
-    ) -> ControlFlow<B> {
-        self.awaited.clear();
         let ahead = AHEAD_PER_THREAD * rayon::current_num_threads();
-        while self.made < self.plays {
-            let left = usize::try_from(self.plays - self.made).unwrap_or(usize::MAX);
-            let mut tasks = self.bandit.forecast(ahead.min(left));
-            tasks.retain(|task| !self.known.contains_key(task));
-            self.known.par_extend(tasks.into_par_iter().map(|task| (task, play(task.0, task.1))));
-            let taken = self.take();
-            report(self.bandit, &taken)?;
+        let mut made: u64 = self.arms.iter().map(|arm| arm.plays).sum();
+        let mut known: HashMap<ArmPlay, f64> = HashMap::new();
+        while made < plays {
+            let left = usize::try_from(plays - made).unwrap_or(usize::MAX);
+            let mut tasks = self.forecast(ahead.min(left));
+            tasks.retain(|task| !known.contains_key(task));
+            known.par_extend(tasks.into_par_iter().map(|task| (task, play(task.0, task.1))));
+            let mut taken = Vec::new();
+            while made < plays {
+                let arm = self.next_arm();
+                let Some(reward) = known.remove(&(arm, self.arms[arm].plays)) else { break };
+                self.record(reward);
+                taken.push((arm, reward));
+                made += 1;
+            }
+            report(self, &taken)?;
         }
         ControlFlow::Continue(())
     }
@@ -272,38 +223,6 @@ mod tests {
         for threads in [1, 2, 5] {
             assert_eq!(bank.run(3000, threads).1, sequential, "{threads} threads");
         }
-    }
-
-    #[test]
-    fn plays_made_elsewhere_in_any_order_are_those_of_the_sequential_bandit() {
-        let bank = Synthetic::new(20, 7);
-        let expected = bank.run(600, 1);
-        let mut bandit = Bandit::new(20, 5.0);
-        let mut ahead = Speculation::new(&mut bandit, 600);
-        let mut random = Generator::from_seed(1);
-        let (mut open, mut taken) = (Vec::new(), Vec::new());
-        loop {
-            if open.len() < 20 {
-                let next = ahead.next(20);
-                assert!(next.iter().all(|play| !open.contains(play)));
-                open.extend(next);
-            }
-            if open.is_empty() {
-                break;
-            }
-            let (arm, play) = open.swap_remove(random.below(open.len()));
-            taken.extend(ahead.record((arm, play), bank.play(arm, play)));
-        }
-        assert!(taken.len() > 400, "{}", taken.len());
-        let flow: ControlFlow<Infallible> = ahead.run(
-            |arm, play| bank.play(arm, play),
-            |_, plays| {
-                taken.extend_from_slice(plays);
-                ControlFlow::Continue(())
-            },
-        );
-        assert!(flow.is_continue());
-        assert_eq!((bandit.arms(), taken), (expected.0.arms(), expected.1));
     }
 
     #[test]

@@ -9,21 +9,19 @@ use std::time::{Duration, Instant};
 use getaway::protocol::to_json;
 use getaway::search::{Component, Expression, Policy};
 use getaway_arena::stats::{CONFIDENCE, Interval, average, mean};
-use getaway_arena::{FileKind, Jobs, Journal, JournalError, RemoteError};
+use getaway_arena::{FileKind, Journal, JournalError};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::bandit::{Bandit, Speculation};
+use crate::bandit::Bandit;
 use crate::bank::{Bank, Play, Split};
 use crate::ranking::Comparison;
-use crate::remote::{Cluster, RemotePlay};
 
 const UCT_CONSTANTS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.41, 2.0];
 /// Numbers of UCT iterations per step that tuning tries. `None` stands for UCT without steps: all
 /// iterations start at the initial state.
 const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
-/// Plays per thread between two checks of the stop flag, in the stages after [`Stage::Bandit`],
-/// without a cluster.
+/// Plays per thread between two checks of the stop flag, in the stages after [`Stage::Bandit`].
 const CHUNK_PER_THREAD: usize = 16;
 /// Maximum number of points of each [`Convergence`].
 const CURVE_POINTS: usize = 100;
@@ -170,8 +168,6 @@ pub struct DiscoveryReport {
 pub enum DiscoveryError {
     #[error(transparent)]
     Journal(#[from] JournalError),
-    #[error(transparent)]
-    Remote(#[from] RemoteError),
     #[error("cannot start threads: {0}")]
     Threads(String),
     #[error("stopped after {done} of {total} plays of the bandit")]
@@ -196,70 +192,6 @@ impl Contender {
     }
 }
 
-struct BanditPlan<'a, 'b, R> {
-    ahead: &'a mut Speculation<'b>,
-    texts: Vec<String>,
-    indices: HashMap<String, usize>,
-    training: &'a dyn Fn(u64) -> Play,
-    report: &'a mut R,
-}
-
-impl<R> Jobs for BanditPlan<'_, '_, R>
-where
-    R: FnMut(&Bandit, &[(usize, f64)]) -> ControlFlow<DiscoveryError>,
-{
-    type Job = RemotePlay;
-    type Result = f64;
-    type Break = DiscoveryError;
-
-    fn next(&mut self, count: usize) -> Vec<RemotePlay> {
-        let plays = self.ahead.next(count).into_iter();
-        let remote = |(arm, number): (usize, u64)| RemotePlay {
-            expression: self.texts[arm].clone(),
-            play: (self.training)(number),
-        };
-        plays.map(remote).collect()
-    }
-
-    fn done(&mut self, job: RemotePlay, score: f64) -> ControlFlow<DiscoveryError> {
-        let Some(&arm) = self.indices.get(&job.expression) else { return ControlFlow::Continue(()) };
-        let taken = self.ahead.record((arm, job.play.number), score);
-        if taken.is_empty() { ControlFlow::Continue(()) } else { (self.report)(self.ahead.bandit, &taken) }
-    }
-}
-
-struct ScoresPlan<'a, R> {
-    missing: std::slice::Iter<'a, (usize, Play)>,
-    texts: &'a [String],
-    indices: HashMap<&'a str, usize>,
-    stop: &'a AtomicBool,
-    report: &'a mut R,
-}
-
-/// `Break(Ok(()))` means that the stop flag was set.
-impl<R> Jobs for ScoresPlan<'_, R>
-where
-    R: FnMut(&[(usize, Play)], &[f64]) -> Result<(), DiscoveryError>,
-{
-    type Job = RemotePlay;
-    type Result = f64;
-    type Break = Result<(), DiscoveryError>;
-
-    fn next(&mut self, count: usize) -> Vec<RemotePlay> {
-        let plays = self.missing.by_ref().take(count);
-        plays.map(|&(index, play)| RemotePlay { expression: self.texts[index].clone(), play }).collect()
-    }
-
-    fn done(&mut self, job: RemotePlay, score: f64) -> ControlFlow<Self::Break> {
-        let Some(&index) = self.indices.get(job.expression.as_str()) else { return ControlFlow::Continue(()) };
-        match (self.report)(&[(index, job.play)], &[score]) {
-            Err(error) => ControlFlow::Break(Err(error)),
-            Ok(()) if self.stop.load(Ordering::Relaxed) => ControlFlow::Break(Ok(())),
-            Ok(()) => ControlFlow::Continue(()),
-        }
-    }
-}
-
 pub struct Discovery<'b> {
     settings: Settings,
     arms: Vec<Expression>,
@@ -268,7 +200,6 @@ pub struct Discovery<'b> {
     history: Vec<(u32, f64)>,
     scores: HashMap<(Play, String), f64>,
     journal: Option<Journal>,
-    cluster: Option<Cluster<'b>>,
     made: u64,
     elapsed: Duration,
 }
@@ -286,21 +217,14 @@ impl<'b> Discovery<'b> {
         // Scales the constant, not the scores, because dividing the scores could round them.
         let bandit = Bandit::new(arms.len(), settings.c * bank.scale());
         let (history, scores) = (Vec::new(), HashMap::new());
-        let (journal, cluster) = (None, None);
-        let (made, elapsed) = (0, Duration::ZERO);
-        let mut discovery = Self { settings, arms, bank, bandit, history, scores, journal, cluster, made, elapsed };
+        let (journal, made, elapsed) = (None, 0, Duration::ZERO);
+        let mut discovery = Self { settings, arms, bank, bandit, history, scores, journal, made, elapsed };
         if let Some(path) = state {
             let settings = discovery.settings.clone();
             let check = |found: Settings| settings.check(&found);
             discovery.journal = Some(Journal::open(path, KIND, &settings, check, |entry| discovery.replay(entry))?);
         }
         Ok(discovery)
-    }
-
-    /// Makes the plays on a cluster. The cluster's `spec` must describe the bank of this discovery.
-    #[must_use]
-    pub fn on_cluster(self, cluster: Cluster<'b>) -> Self {
-        Self { cluster: Some(cluster), ..self }
     }
 
     fn replay(&mut self, entry: Entry) -> Result<(), String> {
@@ -338,7 +262,7 @@ impl<'b> Discovery<'b> {
 
     /// Runs all stages ([`Stage::Budgets`] only with [`Budgets::Several`]), calls `progress` after
     /// each group of plays, and returns the report. Fails if `stop` ends the run early, the file
-    /// cannot be written, the cluster fails, or threads cannot start.
+    /// cannot be written, or threads cannot start.
     pub fn run(
         &mut self,
         threads: usize,
@@ -387,14 +311,14 @@ impl<'b> Discovery<'b> {
         progress: &mut impl FnMut(&Progress<'_>),
     ) -> Result<(), DiscoveryError> {
         let total = self.plays_in_all();
-        let Self { arms, bank, bandit, history, journal, settings, made, cluster, .. } = self;
+        let Self { arms, bank, bandit, history, journal, settings, made, .. } = self;
         let budget_evals = settings.budget_evals;
         let training = |number: u64| Play { split: Split::Training, number, budget_evals };
         let stopped = |done| DiscoveryError::Stopped { done, total };
         if stop.load(Ordering::Relaxed) {
             return Err(stopped(history.len() as u64));
         }
-        let mut report = |bandit: &Bandit, taken: &[(usize, f64)]| {
+        let report = |bandit: &Bandit, taken: &[(usize, f64)]| {
             let entries: Vec<Entry> = taken.iter().map(|&(arm, score)| Entry::Play { arm, score }).collect();
             history.extend(taken.iter().map(|&(arm, score)| (arm as u32, score)));
             *made += taken.len() as u64;
@@ -410,16 +334,7 @@ impl<'b> Discovery<'b> {
             }
             ControlFlow::Continue(())
         };
-        let mut ahead = Speculation::new(bandit, total);
-        if let Some(cluster) = cluster {
-            let texts: Vec<String> = arms.iter().map(ToString::to_string).collect();
-            let indices = texts.iter().enumerate().map(|(arm, text)| (text.clone(), arm)).collect();
-            let mut plan = BanditPlan { ahead: &mut ahead, texts, indices, training: &training, report: &mut report };
-            if let ControlFlow::Break(error) = cluster.make(&mut plan)? {
-                return Err(error);
-            }
-        }
-        match ahead.run(|arm, number| bank.play(&arms[arm], training(number)), report) {
+        match bandit.run(total, |arm, number| bank.play(&arms[arm], training(number)), report) {
             ControlFlow::Break(error) => Err(error),
             ControlFlow::Continue(()) => Ok(()),
         }
@@ -461,44 +376,24 @@ impl<'b> Discovery<'b> {
         let missing: Vec<(usize, Play)> = all().filter(|&task| known(&self.scores, task).is_none()).collect();
         let total = (contenders.len() * plays.len()) as u64;
         let mut done = total - missing.len() as u64;
-        let stopped = DiscoveryError::Stopped { done: self.history.len() as u64, total: self.plays_in_all() };
-        let Self { bank, bandit, scores: found, journal, cluster, made, .. } = self;
-        let mut report = |plays: &[(usize, Play)], scores: &[f64]| {
-            let entry = |(&(index, play), &score): (&(usize, Play), &f64)| Entry::Score {
-                play,
-                expression: texts[index].clone(),
-                score,
-            };
-            if let Some(journal) = journal {
-                journal.append(&plays.iter().zip(scores).map(entry).collect::<Vec<_>>())?;
+        for chunk in missing.chunks(CHUNK_PER_THREAD * rayon::current_num_threads()) {
+            if stop.load(Ordering::Relaxed) {
+                return Err(DiscoveryError::Stopped { done: self.history.len() as u64, total: self.plays_in_all() });
             }
-            for (&(index, play), &score) in plays.iter().zip(scores) {
-                found.insert((play, texts[index].clone()), score);
+            let bank = self.bank;
+            let scores: Vec<f64> =
+                chunk.par_iter().map(|&(index, play)| bank.play(&contenders[index].expression, play)).collect();
+            let of_chunk =
+                || chunk.iter().zip(&scores).map(|(&(index, play), &score)| (play, texts[index].clone(), score));
+            if let Some(journal) = &mut self.journal {
+                let entry = |(play, expression, score)| Entry::Score { play, expression, score };
+                journal.append(&of_chunk().map(entry).collect::<Vec<_>>())?;
             }
-            let count = plays.len() as u64;
+            self.scores.extend(of_chunk().map(|(play, expression, score)| ((play, expression), score)));
+            let count = chunk.len() as u64;
             done += count;
-            *made += count;
-            progress(&Progress { stage, done, made: count, total, bandit });
-            Ok::<(), DiscoveryError>(())
-        };
-        if let Some(cluster) = cluster
-            && !missing.is_empty()
-        {
-            let indices = texts.iter().enumerate().map(|(index, text)| (text.as_str(), index)).collect();
-            let mut plan = ScoresPlan { missing: missing.iter(), texts: &texts, indices, stop, report: &mut report };
-            if let ControlFlow::Break(result) = cluster.make(&mut plan)? {
-                result?;
-                return Err(stopped);
-            }
-        } else {
-            for chunk in missing.chunks(CHUNK_PER_THREAD * rayon::current_num_threads()) {
-                if stop.load(Ordering::Relaxed) {
-                    return Err(stopped);
-                }
-                let scores: Vec<f64> =
-                    chunk.par_iter().map(|&(index, play)| bank.play(&contenders[index].expression, play)).collect();
-                report(chunk, &scores)?;
-            }
+            self.made += count;
+            progress(&Progress { stage, done, made: count, total, bandit: &self.bandit });
         }
         let scores: Vec<f64> = all().map(|task| known(&self.scores, task).expect("it was played")).collect();
         Ok(scores.chunks(plays.len().max(1)).map(<[f64]>::to_vec).collect())

@@ -31,7 +31,6 @@ mod discovery;
 mod page;
 mod problem;
 mod ranking;
-mod remote;
 mod seed;
 
 pub use bandit::{Arm, Bandit};
@@ -44,5 +43,4 @@ pub use getaway_problems::Distribution;
 pub use page::page;
 pub use problem::{MapOptions, PROBLEMS, ProblemError, bank};
 pub use ranking::{Comparison, holm, paired_test};
-pub use remote::{Cluster, SpecError, bank_of_spec, scores, spec};
 pub use seed::mix;

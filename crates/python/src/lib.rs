@@ -26,8 +26,8 @@ mod _getaway {
     #[cfg(feature = "lab")]
     #[pymodule_export]
     use crate::lab::{
-        Batch, Replay, Single, draw, play_games, play_searches, play_series, play_shards, run_command_line, safe_moves,
-        solve, solve_instances,
+        Batch, Replay, Single, draw, play_games, play_series, play_shards, run_command_line, safe_moves, solve,
+        solve_instances,
     };
     #[pymodule_export]
     use crate::map::{Map, generate_map, load_map, maps};

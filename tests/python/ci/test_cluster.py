@@ -52,26 +52,6 @@ def test_worker_plays_the_games_of_a_series() -> None:
         play_games("{}", "[0]", {})
 
 
-DISCOVERY: dict[str, Any] = {"budget_evals": 20, "plays": 4, "operators": 1, "unseen": 10, "finalists": 2}
-
-
-def without_speed(report: dict[str, Any]) -> dict[str, Any]:
-    return {name: field for name, field in report.items() if name not in ("elapsed_s", "plays_per_s")}
-
-
-def test_discovery_returns_plain_data() -> None:
-    report = cluster.discover("morpion-4d", **DISCOVERY)
-    assert report["arms"] == 7 and report["plays_in_all"] == 28
-    with pytest.raises(ValueError, match="no problem named chess"):
-        cluster.discover("chess")
-
-
-def test_worker_makes_the_plays_of_a_discovery() -> None:
-    play_searches = getaway._getaway.play_searches
-    with pytest.raises(ValueError, match="the discovery: "):
-        play_searches("{}", "[]")
-
-
 def test_worker_runs_the_solver_of_the_benchmark() -> None:
     solve_instances = getaway._getaway.solve_instances
     with pytest.raises(ValueError, match="the benchmark: "):
@@ -134,17 +114,6 @@ def test_cluster_plays_the_same_games(two_nodes: Any, tmp_path: Path) -> None:
 def test_one_node_plays_the_same_games(two_nodes: Any, tmp_path: Path) -> None:
     # `local` starts another cluster, with one node, while the cluster of two nodes is running.
     assert files(tmp_path, "one", address="local") == files(tmp_path, "here")
-
-
-def test_cluster_makes_the_same_discovery(two_nodes: Any, tmp_path: Path) -> None:
-    address = two_nodes[0]
-    here = without_speed(cluster.discover("survival", no_jump=True, **DISCOVERY))
-    journal = tmp_path / "plays.jsonl"
-    assert without_speed(cluster.discover("survival", no_jump=True, address=address, resume=journal, **DISCOVERY)) == here
-    lines = journal.read_text().splitlines(keepends=True)
-    journal.write_text("".join(lines[:15]))
-    assert without_speed(cluster.discover("survival", no_jump=True, address=address, resume=journal, **DISCOVERY)) == here
-    assert len(journal.read_text().splitlines()) == len(lines)
 
 
 def test_ladder_takes_its_games_from_the_cluster(two_nodes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,13 +10,13 @@ use getaway::map::GeneratorOptions;
 use getaway::protocol::{to_json, write_line};
 use getaway_arena::stats::Interval;
 use getaway_discover::{
-    Budgets, Candidates, Cluster, Discovery, DiscoveryError, DiscoveryReport, MapOptions, OPERATORS_MAX, Settings,
-    Stage, Vocabulary, bank, page, spec,
+    Budgets, Candidates, Discovery, DiscoveryError, DiscoveryReport, MapOptions, OPERATORS_MAX, Settings, Stage,
+    Vocabulary, bank, page,
 };
 
 use crate::arguments::{ANY, MAX_THREADS, RulesArgs, float, integer, parse_permille, parse_size};
 use crate::output::{OutputArgs, Progress, count, one_line, or_dash, write_table};
-use crate::series::{cluster, stop_on_interrupt};
+use crate::series::stop_on_interrupt;
 use crate::{CliError, Invocation};
 
 const MAX_BUDGET_EVALS: u64 = 1_000_000_000;
@@ -88,10 +88,6 @@ pub(crate) struct DiscoverArgs {
     /// Number of parallel plays; does not change results [default: number of physical cores]
     #[arg(long, value_name = "N", value_parser = integer::<usize>(1..=MAX_THREADS))]
     threads: Option<usize>,
-    /// Play on the Ray cluster at this address: HOST:PORT, auto for the one on this machine, or
-    /// {n}local for a new one; needs the Python package with its extra `cluster`
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "threads")]
-    ray: Option<String>,
     /// Append each play to this file as a line of JSON, and resume from it; created if missing
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
@@ -151,10 +147,6 @@ pub(crate) fn run(args: &DiscoverArgs, invocation: &Invocation<'_>, out: &mut im
     let file = args.report.as_ref().map(|path| args.output.file(path)).transpose()?;
     let settings = args.settings(&maps);
     let mut discovery = Discovery::new(settings, candidates.expressions, &*bank, args.resume.as_deref())?;
-    if let Some(address) = &args.ray {
-        let spec = spec(&args.problem, &maps, args.seed);
-        discovery = discovery.on_cluster(Cluster { spec, start: Box::new(|| cluster::start(address)) });
-    }
     let threads = args.threads.unwrap_or_else(num_cpus::get_physical);
     let stop = stop_on_interrupt()?;
     let start = Instant::now();

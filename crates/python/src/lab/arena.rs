@@ -16,7 +16,6 @@ use getaway::map;
 use getaway::search::Budget;
 use getaway_arena::{Dataset, GameRecord, Games, Match, Series, SeriesError, SeriesOptions, evaluate};
 use getaway_benchmark::attempts;
-use getaway_discover::{Bank, bank_of_spec, scores};
 
 use crate::callables::Host;
 use crate::convert::{duration, library_error, optional_u64, value_error, variant, without_gil};
@@ -116,31 +115,13 @@ fn row<'py>(py: Python<'py>, game: &GameRecord) -> PyResult<Bound<'py, PyDict>> 
     Ok(row)
 }
 
-/// Caches the last series, dataset or bank of problems with its spec, because workers often do many
-/// jobs in a row with the same spec. A thread holds the mutex only while it holds the interpreter
-/// lock, so the mutex is free in a forked process.
-struct Latest<T: ?Sized>(Mutex<Option<(String, Arc<T>)>>);
+/// The last series or dataset with its spec. Workers often do many jobs in a row with the same spec.
+/// A thread holds the mutex only while it holds the interpreter lock, so the mutex is free in a
+/// forked process.
+type Latest<T> = Mutex<Option<(String, Arc<T>)>>;
 
-impl<T: ?Sized> Latest<T> {
-    const fn new() -> Self {
-        Self(Mutex::new(None))
-    }
-
-    fn get(&self, _py: Python<'_>, spec: &str) -> Option<Arc<T>> {
-        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.as_ref().filter(|(text, _)| text == spec).map(|(_, work)| Arc::clone(work))
-    }
-
-    fn set(&self, _py: Python<'_>, spec: &str, work: &Arc<T>) {
-        let work = Some((spec.to_owned(), Arc::clone(work)));
-        let last = std::mem::replace(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), work);
-        drop(last);
-    }
-}
-
-static SERIES: Latest<Series> = Latest::new();
-static BANK: Latest<dyn Bank> = Latest::new();
-static DATASET: Latest<Dataset> = Latest::new();
+static SERIES: Latest<Series> = Mutex::new(None);
+static DATASET: Latest<Dataset> = Mutex::new(None);
 
 /// Play the games in a JSON array, and return the record of each game as JSON. `series` is the spec
 /// of a series or ladder as JSON. `callables` maps names to Python planners.
@@ -185,33 +166,15 @@ fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
     spec: &str,
     read: impl FnOnce() -> Result<T, E> + Send,
 ) -> PyResult<Arc<T>> {
-    if let Some(work) = kept.and_then(|kept| kept.get(py, spec)) {
-        return Ok(work);
+    let latest = || kept.map(|kept| kept.lock().unwrap_or_else(PoisonError::into_inner));
+    if let Some(Some((text, work))) = latest().as_deref()
+        && text == spec
+    {
+        return Ok(Arc::clone(work));
     }
     let work = Arc::new(without_gil(py, read)?.map_err(|error| library_error(py, &error))?);
-    if let Some(kept) = kept {
-        kept.set(py, spec, &work);
-    }
+    drop(latest().and_then(|mut latest| latest.replace((spec.to_owned(), Arc::clone(&work)))));
     Ok(work)
-}
-
-/// Run the plays in a JSON array, and return the score of each play as JSON. A play has an
-/// expression, a split, the number of a problem in the split, and a budget. `discovery` is the spec
-/// of the problems as JSON.
-///
-/// Releases the interpreter lock. Raises ValueError if `discovery` is invalid or comes from another
-/// build, or if a play is malformed.
-#[pyfunction]
-pub(crate) fn play_searches(py: Python<'_>, discovery: &str, plays: &str) -> PyResult<Vec<String>> {
-    let bank = match BANK.get(py, discovery) {
-        Some(bank) => bank,
-        None => {
-            let bank: Arc<dyn Bank> = without_gil(py, || bank_of_spec(discovery))?.map_err(value_error)?.into();
-            BANK.set(py, discovery, &bank);
-            bank
-        }
-    };
-    without_gil(py, || scores(&*bank, plays))?.map_err(value_error)
 }
 
 /// Run a solver on the instances at these indices, and return each unchecked answer as JSON.

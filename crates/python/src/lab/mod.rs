@@ -9,7 +9,7 @@ mod single;
 mod solver;
 mod verdicts;
 
-pub(crate) use arena::{play_games, play_searches, play_series, play_shards, solve_instances};
+pub(crate) use arena::{play_games, play_series, play_shards, solve_instances};
 pub(crate) use batch::Batch;
 pub(crate) use replay::Replay;
 pub(crate) use single::{Single, draw};
