@@ -1,8 +1,8 @@
-"""Kills and resumes `getaway discover`, and compares its result with that of an uninterrupted run.
+"""Kills and resumes `getaway-discover`, and compares its result with that of an uninterrupted run.
 
     .venv/bin/python tests/python/discovery_runs.py --count 10 -- --problem survival --no-jump
 
-The options after `--` are passed to `getaway discover`, and must not include `--json` or
+The options after `--` are passed to `getaway-discover`, and must not include `--json` or
 `--resume`. The uninterrupted run comes first, unless `--state` names the complete state file of
 such a run. Then each of `--count` runs with a second state file is killed (SIGKILL) when the file
 reaches a random size. Random sizes, unlike random times, spread the kills over the whole discovery
@@ -29,7 +29,7 @@ TIMEOUT_S = 7200
 
 
 def command(program: Path, options: list[str], state: Path) -> list[str]:
-    return [str(program), "discover", *options, "--json", "--resume", str(state)]
+    return [str(program), *options, "--json", "--resume", str(state)]
 
 
 def report(program: Path, options: list[str], state: Path) -> dict[str, Any]:
@@ -58,8 +58,8 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=10, help="number of kills [default: %(default)s]")
     parser.add_argument("--seed", type=int, default=1, help="seed for the random sizes at which a run is killed [default: %(default)s]")
     parser.add_argument("--state", type=Path, help="state file of a completed uninterrupted run, to use instead of a new run")
-    parser.add_argument("--program", type=Path, default=TARGET / "release/getaway")
-    parser.add_argument("options", nargs="*", help="options of getaway discover")
+    parser.add_argument("--program", type=Path, default=TARGET / "release/getaway-discover")
+    parser.add_argument("options", nargs="*", help="options of getaway-discover")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         whole = args.state or Path(folder) / "whole.jsonl"

@@ -6,7 +6,6 @@ use getaway::map::{GeneratorError, MapError};
 use getaway::planner::PlannerError;
 use getaway::recording::RecordingError;
 use getaway_arena::{JournalError, SeriesError};
-use getaway_discover::ProblemError;
 use getaway_viewer::{LibraryError, PictureError};
 
 #[derive(Debug, thiserror::Error)]
@@ -73,7 +72,7 @@ macro_rules! from_input_errors {
     };
 }
 
-from_input_errors!(GeneratorError, JournalError, LibraryError, OptionsError, PictureError, PlannerError, ProblemError);
+from_input_errors!(GeneratorError, JournalError, LibraryError, OptionsError, PictureError, PlannerError);
 
 impl From<serde_json::Error> for CliError {
     /// Converts an error from writing JSON. Code that reads JSON reports the file and line itself.

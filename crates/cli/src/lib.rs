@@ -7,20 +7,21 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Arg, CommandFactory, FromArgMatches, Parser};
+use clap::{Arg, Parser};
 use getaway::planner::{ModelHost, PlannerHost};
 
-mod arguments;
+pub mod arguments;
 mod commands;
 mod error;
 mod memory;
-mod output;
+pub mod output;
 mod search_file;
 mod series;
 
 use commands::Command;
 pub use error::CliError;
-use output::{Terminal, note, shell_quoted};
+use output::{Stdout, Terminal, note, shell_quoted};
+pub use series::stop_on_interrupt;
 
 /// Finds external planners, such as `model:FILE` or a Python `MODULE:NAME`.
 type Host<'a> = Option<&'a dyn PlannerHost>;
@@ -46,12 +47,23 @@ pub fn main() -> ExitCode {
 
 /// Runs a command and returns its exit code. `arguments` starts with the program's name.
 pub fn run_main(arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 {
+    run_program(arguments, |cli: &Cli, command_line, out| cli.command.run(&Invocation { command_line, host }, out))
+}
+
+/// Parses the arguments of the program `P`, calls `run`, reports an error, and returns the exit
+/// code. `arguments` starts with the program's name. `run` also gets the command line, quoted for a
+/// shell.
+pub fn run_program<P: Parser>(
+    arguments: Vec<OsString>,
+    run: impl FnOnce(&P, String, &mut Stdout) -> Result<(), CliError>,
+) -> u8 {
+    let command = allow_negative(P::command());
     let words = arguments.iter().skip(1).map(|word| shell_quoted(&word.to_string_lossy()));
-    let command_line = ["getaway".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
-    let invocation = Invocation { command_line, host };
-    let result = match parse(arguments) {
-        Ok(cli) => run(&cli.command, &invocation, &mut Terminal::new(anstream::stdout().lock())),
-        Err(error) => report_usage(&error),
+    let command_line = [command.get_name().to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
+    let mut out = Terminal::new(anstream::stdout().lock());
+    let result = match command.try_get_matches_from(arguments).and_then(|matches| P::from_arg_matches(&matches)) {
+        Ok(program) => run(&program, command_line, &mut out).and_then(|()| Ok(out.flush()?)),
+        Err(error) => report_usage(&error, P::command()),
     };
     let (line, code) = match result {
         Ok(()) => (None, 0),
@@ -64,23 +76,17 @@ pub fn run_main(arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 
 }
 
 /// Reads `-1` after an option as the option's value, so that the error says which values are valid.
-fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
-    let allow_negative = |arg: Arg| {
+fn allow_negative(command: clap::Command) -> clap::Command {
+    let of_option = |arg: Arg| {
         if arg.get_long().is_some() && arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }
     };
-    let command = Cli::command().mut_subcommands(|command| command.mut_args(allow_negative));
-    Cli::from_arg_matches(&command.try_get_matches_from(args)?)
+    command.mut_args(of_option).mut_subcommands(allow_negative)
 }
 
-fn run(command: &Command, invocation: &Invocation<'_>, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
-    command.run(invocation, out)?;
-    Ok(out.flush()?)
-}
-
-fn report_usage(error: &clap::Error) -> Result<(), CliError> {
+fn report_usage(error: &clap::Error, mut command: clap::Command) -> Result<(), CliError> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(error.print()?),
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Ok(Cli::command().print_help()?),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Ok(command.print_help()?),
         _ => {
             let text = error.to_string();
             let what = text.split("\n\nUsage:").next().unwrap_or_default();
@@ -97,6 +103,8 @@ fn report_usage(error: &clap::Error) -> Result<(), CliError> {
 mod tests {
     use std::any::TypeId;
     use std::path::PathBuf;
+
+    use clap::CommandFactory;
 
     use super::*;
 

@@ -10,7 +10,7 @@ use crate::error::{TEXT_BYTES_MAX, unreadable};
 use crate::output::shell_quoted;
 
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct RulesArgs {
+pub struct RulesArgs {
     /// No-jump variant: stepping onto a threat's tile loses the game
     #[arg(long = "no-jump")]
     forbids_jumps: bool,

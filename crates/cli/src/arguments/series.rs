@@ -11,7 +11,7 @@ use crate::output::{OutputArgs, note};
 /// A limit in simulated ticks, not in time, so that results are reproducible.
 const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 pub(crate) const MAX_SAMPLES: u64 = 100_000;
-pub(crate) const MAX_THREADS: u64 = 1024;
+pub const MAX_THREADS: u64 = 1024;
 
 /// The options that a series and a ladder share.
 #[derive(Args)]

@@ -1,8 +1,8 @@
 use std::ops::RangeInclusive;
 
-pub(crate) const ANY: RangeInclusive<u64> = 0..=u64::MAX;
+pub const ANY: RangeInclusive<u64> = 0..=u64::MAX;
 
-pub(crate) fn integer<T: TryFrom<u64>>(
+pub fn integer<T: TryFrom<u64>>(
     range: RangeInclusive<u64>,
 ) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
     move |text| {
@@ -15,11 +15,11 @@ pub(crate) fn integer<T: TryFrom<u64>>(
     }
 }
 
-pub(crate) fn float(text: &str) -> Result<f64, String> {
+pub fn float(text: &str) -> Result<f64, String> {
     text.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(|| "expected a number".to_owned())
 }
 
-pub(crate) fn parse_size(text: &str) -> Result<(i32, i32), String> {
+pub fn parse_size(text: &str) -> Result<(i32, i32), String> {
     let parse = || {
         let (width, height) = text.split_once('x')?;
         Some((width.parse().ok()?, height.parse().ok()?))
@@ -27,7 +27,7 @@ pub(crate) fn parse_size(text: &str) -> Result<(i32, i32), String> {
     parse().ok_or_else(|| "expected WxH, for example 21x17".to_owned())
 }
 
-pub(crate) fn parse_permille(text: &str) -> Result<u32, String> {
+pub fn parse_permille(text: &str) -> Result<u32, String> {
     let share: Option<f64> = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.map(|share| (share * 1000.0).round() as u32).ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }

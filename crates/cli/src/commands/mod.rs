@@ -10,7 +10,6 @@ mod battle;
 mod benchmark;
 mod bridge;
 mod dataset;
-mod discover;
 mod eval;
 mod ladder;
 mod mapgen;
@@ -34,7 +33,6 @@ pub(crate) enum Command {
     Benchmark(benchmark::BenchmarkArgs),
     Bridge(bridge::BridgeArgs),
     Dataset(dataset::DatasetArgs),
-    Discover(discover::DiscoverArgs),
     Eval(eval::EvalArgs),
     Ladder(ladder::LadderArgs),
     Maps(maps::MapsArgs),
@@ -61,7 +59,6 @@ impl Command {
             Self::Benchmark(args) => benchmark::run(args, out),
             Self::Bridge(args) => bridge::run(args, out),
             Self::Dataset(args) => dataset::run(args, invocation, out),
-            Self::Discover(args) => discover::run(args, invocation, out),
             Self::Eval(args) => eval::run(args, invocation, out),
             Self::Ladder(args) => ladder::run(args, invocation, out),
             Self::Maps(args) => maps::run(args, out),

@@ -13,7 +13,7 @@ use getaway::files::Existing;
 use crate::error::{CliError, exists, unwritable};
 
 #[derive(Args, Clone, Copy, Debug, Default)]
-pub(crate) struct OutputArgs {
+pub struct OutputArgs {
     /// Overwrite output files that exist
     #[arg(long)]
     force: bool,
@@ -35,7 +35,7 @@ impl OutputArgs {
 
 /// A file that is written completely or not at all, unless it is a device or pipe.
 #[derive(Clone, Debug)]
-pub(crate) struct OutputFile {
+pub struct OutputFile {
     path: PathBuf,
     overwrite: bool,
 }

@@ -4,8 +4,11 @@ mod progress;
 mod table;
 mod terminal;
 
-pub(crate) use file::{OutputArgs, OutputFile};
-pub(crate) use phrases::{count, ending, format_interval, milliseconds, or_dash, shell_quoted};
-pub(crate) use progress::{Progress, rounded};
-pub(crate) use table::write_table;
-pub(crate) use terminal::{Terminal, note, one_line};
+pub use file::{OutputArgs, OutputFile};
+pub use phrases::{count, or_dash};
+pub(crate) use phrases::{ending, format_interval, milliseconds, shell_quoted};
+pub use progress::Progress;
+pub(crate) use progress::rounded;
+pub use table::write_table;
+pub(crate) use terminal::note;
+pub use terminal::{Stdout, Terminal, one_line};

@@ -10,11 +10,11 @@ pub(crate) fn ending(status: Status, tick: u16) -> String {
 }
 
 /// `1 file`, `2 files`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
+pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
-pub(crate) fn or_dash(value: Option<String>) -> String {
+pub fn or_dash(value: Option<String>) -> String {
     value.unwrap_or_else(|| "-".to_owned())
 }
 

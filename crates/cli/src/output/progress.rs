@@ -13,7 +13,7 @@ use super::one_line;
 const REDRAWS_PER_SECOND: u8 = 5;
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
 
-pub(crate) struct Progress {
+pub struct Progress {
     bar: ProgressBar,
     lines: Option<Lines>,
 }

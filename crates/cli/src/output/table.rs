@@ -3,7 +3,7 @@ use std::io::Write;
 use super::one_line;
 use crate::CliError;
 
-pub(crate) fn write_table<Heading: Into<String>>(
+pub fn write_table<Heading: Into<String>>(
     headings: impl IntoIterator<Item = Heading>,
     left_aligned: &[usize],
     rows: impl IntoIterator<Item = Vec<String>>,

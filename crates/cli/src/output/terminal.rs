@@ -1,18 +1,21 @@
 //! Escapes printed text, so that names and files cannot control the terminal. [`Terminal`] does not
 //! escape line ends, so text from outside must first pass through [`one_line`], which does.
 
-use std::io::{self, Write};
+use std::io::{self, StdoutLock, Write};
 
+use anstream::AutoStream;
 use anstyle::Style;
 
-pub(crate) use getaway::text::one_line;
+pub use getaway::text::one_line;
+
+pub type Stdout = Terminal<AutoStream<StdoutLock<'static>>>;
 
 /// Writes `text` to standard error as one line. Ignores errors, for example a closed stream.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", one_line(text));
 }
 
-pub(crate) struct Terminal<W> {
+pub struct Terminal<W> {
     inner: W,
     partial: Vec<u8>,
 }

@@ -348,7 +348,7 @@ impl<'a> SeriesRun<'a> {
 }
 
 /// Returns a flag that Ctrl-C sets. A second Ctrl-C ends the program.
-pub(crate) fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CliError> {
+pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {

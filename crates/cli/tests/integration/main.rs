@@ -6,7 +6,6 @@ mod benchmark;
 mod common;
 #[path = "../../../../tests/common/counting.rs"]
 mod counting;
-mod discover;
 #[cfg(unix)]
 mod external;
 mod fuzz;
@@ -27,6 +26,8 @@ mod simulation;
 mod solve;
 mod tournament;
 mod view;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_getaway");
 
 #[global_allocator]
 static COUNTING: counting::Counting = counting::Counting;

@@ -221,7 +221,6 @@ fn text_from_outside_cannot_control_the_terminal() {
         (2, &["simulate", HOSTILE]),
         (0, &[&mapgen[..], &["--out", &generated]].concat()),
         (2, &[&mapgen[..], &["--out", &generated]].concat()),
-        (2, &["discover", "--problem", HOSTILE]),
         (2, &["bridge", "--url", HOSTILE, "--", "true"]),
         (2, &["serve", &map, "--host", HOSTILE]),
         (2, &["serve", HOSTILE]),

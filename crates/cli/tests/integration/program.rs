@@ -6,7 +6,7 @@ pub fn command(args: &[&str]) -> Command {
 }
 
 pub fn command_in(dir: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
+    let mut command = Command::new(crate::PROGRAM);
     command.args(args).current_dir(dir).env_remove("CLICOLOR_FORCE").env_remove("NO_COLOR");
     command
 }

@@ -1,16 +1,24 @@
+#[path = "../../../../tests/common/mod.rs"]
+mod common;
+#[path = "../../examples/own_problem.rs"]
+mod own_problem;
+#[path = "../../../cli/tests/integration/program.rs"]
+#[allow(dead_code, reason = "the tests of `getaway` use the rest")]
+mod program;
+
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::common::wait_until;
-use crate::program::{command, fails, succeeds};
+use common::wait_until;
+use program::{command, fails, succeeds};
 #[cfg(target_os = "linux")]
-use crate::program::{error_line, getaway};
+use program::{error_line, getaway};
 
-const SMALL: [&str; 14] = [
-    "discover",
+const PROGRAM: &str = env!("CARGO_BIN_EXE_getaway-discover");
+const SMALL: [&str; 13] = [
     "--problem",
     "morpion-4d",
     "--budget-evals",
@@ -40,10 +48,10 @@ fn small(more: &[&str]) -> Value {
 #[test]
 fn candidates_are_counted() {
     assert_eq!(
-        succeeds(&["discover", "--count"]),
+        succeeds(&["--count"]),
         "3155 candidates with at most 4 operators (5307 including those with an outermost repeat)\n"
     );
-    let count: Value = serde_json::from_str(&succeeds(&["discover", "--count", "--operators", "5", "--json"])).unwrap();
+    let count: Value = serde_json::from_str(&succeeds(&["--count", "--operators", "5", "--json"])).unwrap();
     assert_eq!((&count["operators"], &count["candidates"]), (&Value::from(5), &Value::from(24_691)));
 }
 
@@ -70,7 +78,7 @@ fn answer_is_the_same_on_any_number_of_threads() {
 #[test]
 fn grown_grammar_is_compared_with_named_algorithms_of_the_same_policies() {
     let names = |problem: &str| {
-        let options = ["discover", "--problem", problem, "--grammar", "grown", "--operators", "0", "--plays", "1"];
+        let options = ["--problem", problem, "--grammar", "grown", "--operators", "0", "--plays", "1"];
         let report = json(&succeeds(&[&options[..], &["--budget-evals", "5", "--unseen", "3", "--json"]].concat()));
         let ranking = report["ranking"].as_array().unwrap();
         let mut names: Vec<String> = ranking.iter().filter_map(|row| Some(row["name"].as_str()?.to_owned())).collect();
@@ -117,8 +125,7 @@ fn state_of_a_longer_or_shorter_discovery_gives_the_answer_of_a_new_one() {
         .into_iter()
         .map(|(plays, finalists)| {
             let options = ["--plays", plays, "--finalists", finalists, "--unseen", "10"];
-            let arguments =
-                ["discover", "--problem", "morpion-4d", "--budget-evals", "20", "--operators", "2", "--json"];
+            let arguments = ["--problem", "morpion-4d", "--budget-evals", "20", "--operators", "2", "--json"];
             let new = json(&succeeds(&[&arguments[..], &options].concat()));
             assert_eq!(json(&succeeds(&[&arguments[..], &options, &resume].concat())), new, "{plays} plays");
             new
@@ -132,11 +139,11 @@ fn report_is_a_page() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("discovery.html");
     let arguments = ["--operators", "1", "--budget-evals", "10", "--report", path.to_str().unwrap()];
-    let options = ["discover", "--problem", "morpion-4d", "--plays", "5", "--unseen", "10"];
+    let options = ["--problem", "morpion-4d", "--plays", "5", "--unseen", "10"];
     let text = succeeds(&[&options[..], &arguments].concat());
     let page = fs::read_to_string(&path).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.contains("step(lookahead(simulate))"));
-    assert!(page.contains("getaway discover --problem morpion-4d"));
+    assert!(page.contains("getaway-discover --problem morpion-4d"));
     assert!(text.starts_with("morpion-4d: 7 candidates, 35 plays of 10 evaluations, seed 0"), "{text}");
 }
 
@@ -147,7 +154,7 @@ fn ranking_is_printed_even_if_the_page_cannot_be_written() {
     let path = dir.path().join("discovery.html");
     std::os::unix::fs::symlink("/dev/full", &path).unwrap();
     let arguments = ["--operators", "0", "--budget-evals", "10", "--report", path.to_str().unwrap(), "--force"];
-    let options = ["discover", "--problem", "morpion-4d", "--plays", "5", "--unseen", "10"];
+    let options = ["--problem", "morpion-4d", "--plays", "5", "--unseen", "10"];
     let output = getaway(&[&options[..], &arguments].concat());
     assert_eq!(output.status.code(), Some(2));
     assert!(error_line(&output).starts_with(&format!("cannot write {}: No space left", path.display())));
@@ -155,11 +162,28 @@ fn ranking_is_printed_even_if_the_page_cannot_be_written() {
 }
 
 #[test]
-fn unknown_problem_is_an_error() {
-    let error = fails(&["discover", "--problem", "chess"]);
-    assert!(error.starts_with("no problem named chess: expected one of survival, morpion-5d, "), "{error}");
-    let error = fails(&["discover", "--problem", "samegame", "--size", "15x13"]);
-    assert!(error.contains("--size: expected --problem survival, found samegame"), "{error}");
-    let error = fails(&["discover", "--size", "14x13"]);
-    assert_eq!(error, "size 14x13 is invalid for a maze or labyrinth: expected odd numbers");
+fn mistakes_are_explained() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("object.json");
+    fs::write(&path, "{}\n").unwrap();
+    let resume = ["--problem", "sudoku", "--resume", path.to_str().unwrap()];
+    let table: [(&[&str], &str); 7] = [
+        (&["--problem", "chess"], "no problem named chess: expected one of survival, morpion-5d, "),
+        (&["--operators", "7"], ": expected a whole number from 0 to 5 (try --help)"),
+        (&["--exploration", "-1"], ": expected a number of at least 0 (try --help)"),
+        (&["--size", "14x13"], "size 14x13 is invalid for a maze or labyrinth: expected odd numbers"),
+        (&["--problem", "samegame", "--size", "15x13"], "--size: expected --problem survival, found samegame"),
+        (&["--problem", "samegame", "--no-jump"], "--no-jump: expected --problem survival, found samegame"),
+        (&resume, "object.json, line 1: expected {\"getaway\":\"discovery\",\"version\":1,...}, found {}"),
+    ];
+    for (arguments, expected) in table {
+        let error = fails(arguments);
+        assert!(error.contains(expected), "{error}");
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), "{}\n");
+}
+
+#[test]
+fn discovery_works_for_a_custom_problem() {
+    own_problem::main().expect("a ranking");
 }

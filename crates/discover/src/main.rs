@@ -1,23 +1,24 @@
+//! The program `getaway-discover`.
+
 use std::io::Write;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::{Args, ValueEnum};
+use clap::{Parser, ValueEnum};
 use serde::Serialize;
 
 use getaway::game::Rules;
 use getaway::map::GeneratorOptions;
 use getaway::protocol::{to_json, write_line};
 use getaway_arena::stats::Interval;
+use getaway_cli::arguments::{ANY, MAX_THREADS, RulesArgs, float, integer, parse_permille, parse_size};
+use getaway_cli::output::{OutputArgs, Progress, count, one_line, or_dash, write_table};
+use getaway_cli::{CliError, run_program, stop_on_interrupt};
 use getaway_discover::{
     Budgets, Candidates, Discovery, DiscoveryError, DiscoveryReport, MapOptions, OPERATORS_MAX, Settings, Stage,
     Vocabulary, bank, page,
 };
-
-use crate::arguments::{ANY, MAX_THREADS, RulesArgs, float, integer, parse_permille, parse_size};
-use crate::output::{OutputArgs, Progress, count, one_line, or_dash, write_table};
-use crate::series::stop_on_interrupt;
-use crate::{CliError, Invocation};
 
 const MAX_BUDGET_EVALS: u64 = 1_000_000_000;
 const MAX_PLAYS: u64 = 1_000_000;
@@ -29,17 +30,17 @@ const BRAID_PERMILLE: u32 = 500;
 const LEADERS: usize = 3;
 
 const EXAMPLES: &str = "Examples:
-  getaway discover --count                                    3155 candidates
-  getaway discover --problem morpion-4d --budget-evals 50 --plays 2 --operators 2 --unseen 20
-  getaway discover --problem survival --no-jump --resume discovery.jsonl --report discovery.html";
+  getaway-discover --count                                    3155 candidates
+  getaway-discover --problem morpion-4d --budget-evals 50 --plays 2 --operators 2 --unseen 20
+  getaway-discover --problem survival --no-jump --resume discovery.jsonl --report discovery.html";
 
 /// Look for the best search algorithm for a problem: a bandit tries thousands of expressions
 ///
 /// The leaders are then ranked on unseen problems, against random sampling, iterative sampling,
 /// {n}nested Monte Carlo search and UCT.
-#[derive(Args)]
-#[command(after_help = EXAMPLES)]
-pub(crate) struct DiscoverArgs {
+#[derive(Parser)]
+#[command(version, after_help = EXAMPLES)]
+struct Cli {
     /// Problem: survival, morpion-5d, morpion-5t, morpion-4d, morpion-4t, samegame, sudoku or
     /// {n}regression
     #[arg(long, value_name = "NAME", default_value = "survival")]
@@ -136,14 +137,18 @@ struct Output<'a> {
     plays_per_s: f64,
 }
 
-pub(crate) fn run(args: &DiscoverArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
+fn main() -> ExitCode {
+    ExitCode::from(run_program(std::env::args_os().collect(), run))
+}
+
+fn run(args: &Cli, command_line: String, out: &mut impl Write) -> Result<(), CliError> {
     let vocabulary = Vocabulary::named(args.grammar.name()).expect("every grammar has a vocabulary");
     let candidates = vocabulary.candidates(args.operators);
     if args.count {
         return write_count(args, &candidates, out);
     }
     let maps = args.map_options()?;
-    let bank = bank(&args.problem, &maps, args.seed)?;
+    let bank = bank(&args.problem, &maps, args.seed).map_err(|error| CliError::Input(error.to_string()))?;
     let file = args.report.as_ref().map(|path| args.output.file(path)).transpose()?;
     let settings = args.settings(&maps);
     let mut discovery = Discovery::new(settings, candidates.expressions, &*bank, args.resume.as_deref())?;
@@ -167,7 +172,7 @@ pub(crate) fn run(args: &DiscoverArgs, invocation: &Invocation<'_>, out: &mut im
     let report = result.map_err(|error| args.stopped(error))?;
     let plays_per_s = discovery.plays_per_s();
     // Print the results even if the page cannot be written.
-    let written = file.map_or(Ok(()), |file| file.write(page(&report, &invocation.command_line).as_bytes()));
+    let written = file.map_or(Ok(()), |file| file.write(page(&report, &command_line).as_bytes()));
     if args.json {
         write_line(&mut *out, &Output { report: &report, elapsed_s, plays_per_s })?;
     } else {
@@ -178,7 +183,7 @@ pub(crate) fn run(args: &DiscoverArgs, invocation: &Invocation<'_>, out: &mut im
     written
 }
 
-impl DiscoverArgs {
+impl Cli {
     fn first_map_option(&self) -> Option<String> {
         let of_maps =
             [("--size", self.size.is_some()), ("--threats", self.threats.is_some()), ("--braid", self.braid.is_some())];
@@ -226,7 +231,7 @@ impl DiscoverArgs {
     }
 }
 
-fn write_count(args: &DiscoverArgs, candidates: &Candidates, out: &mut impl Write) -> Result<(), CliError> {
+fn write_count(args: &Cli, candidates: &Candidates, out: &mut impl Write) -> Result<(), CliError> {
     let &Candidates { ref expressions, with_repeats_on_top, .. } = candidates;
     let (operators, candidates) = (args.operators, expressions.len());
     if args.json {
@@ -294,20 +299,30 @@ fn write_report(report: &DiscoveryReport, out: &mut impl Write) -> Result<(), Cl
 
 #[cfg(test)]
 mod tests {
-    use clap::{CommandFactory, Parser};
+    use clap::CommandFactory;
     use getaway_discover::PROBLEMS;
 
     use super::*;
 
-    #[derive(Parser)]
-    struct Program {
-        #[command(flatten)]
-        args: DiscoverArgs,
+    #[test]
+    fn documented_commands_are_valid() {
+        let pages = [include_str!("../../../docs/discovery.md"), include_str!("../../../docs/records/discovery.md")];
+        let text = pages.concat().replace("\\\n", "");
+        let commands =
+            text.lines().filter_map(|line| line.strip_prefix("cargo run --release --package getaway-discover -- "));
+        let examples =
+            EXAMPLES.lines().filter_map(|line| line.trim().strip_prefix("getaway-discover ")?.split("   ").next());
+        let commands: Vec<&str> = commands.chain(examples).collect();
+        assert_eq!(commands.len(), 14);
+        for command in commands {
+            let words = ["getaway-discover"].into_iter().chain(command.split_whitespace());
+            assert!(Cli::try_parse_from(words).is_ok(), "{command}");
+        }
     }
 
     #[test]
     fn help_names_every_problem() {
-        let help = Program::command().render_long_help().to_string();
+        let help = Cli::command().render_long_help().to_string();
         for (name, _) in PROBLEMS {
             assert!(help.contains(name), "{name}");
         }
