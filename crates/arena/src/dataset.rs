@@ -10,8 +10,7 @@ use std::hash::Hasher;
 use std::path::Path;
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use data_encoding::BASE64;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -266,7 +265,7 @@ impl Dataset {
     /// Decodes a shard's file from base64. Returns `None` if the shard does not exist, the text is
     /// not base64, or the content has the wrong length or header for this shard.
     pub fn decoded_shard(&self, shard: usize, text: &str) -> Option<Vec<u8>> {
-        let content = BASE64.decode(text).ok().filter(|_| shard < self.shards())?;
+        let content = BASE64.decode(text.as_bytes()).ok().filter(|_| shard < self.shards())?;
         let is_whole = content.len() == self.shard_bytes(shard) && content.starts_with(&self.shard_header(shard));
         is_whole.then_some(content)
     }

@@ -7,8 +7,7 @@
 
 use std::io::{Read, Write};
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use data_encoding::BASE64URL_NOPAD;
 use flate2::Compression;
 // The decoder in `flate2::read` may consume bytes of its reader after the end of the gzip stream.
 use flate2::bufread::GzDecoder;
@@ -43,7 +42,7 @@ pub fn encode(position: &Position) -> Result<String, String> {
     let json = serde_json::to_vec(&content).map_err(|error| error.to_string())?;
     let mut zipped = GzEncoder::new(Vec::new(), Compression::best());
     let zipped = zipped.write_all(&json).and_then(|()| zipped.finish()).map_err(|error| error.to_string())?;
-    let address = format!("game={}&tick={}", URL_SAFE_NO_PAD.encode(&zipped), position.index + 1);
+    let address = format!("game={}&tick={}", BASE64URL_NOPAD.encode(&zipped), position.index + 1);
     if address.len() > ADDRESS_CHARS_MAX || json.len() as u64 >= JSON_BYTES_MAX {
         return Err("the game is too large for an address".to_owned());
     }
@@ -61,7 +60,7 @@ fn read(address: &str) -> Result<Position, String> {
     }
     let damaged = || "it is incomplete or was changed".to_owned();
     let (data, tick) = address.strip_prefix("game=").and_then(|rest| rest.split_once("&tick=")).ok_or_else(damaged)?;
-    let zipped = URL_SAFE_NO_PAD.decode(data).map_err(|_| damaged())?;
+    let zipped = BASE64URL_NOPAD.decode(data.as_bytes()).map_err(|_| damaged())?;
     if !zipped.starts_with(&GZIP_HEADER) {
         return Err(damaged());
     }
@@ -190,9 +189,9 @@ mod tests {
     fn bytes_after_the_game_are_refused() {
         let address = encode(&positions().next().expect("a position")).expect("an address");
         let (data, tick) = address["game=".len()..].split_once('&').expect("two parts");
-        let zipped = URL_SAFE_NO_PAD.decode(data).expect("base64");
+        let zipped = BASE64URL_NOPAD.decode(data.as_bytes()).expect("base64");
         for extra in [&b"x"[..], &zipped] {
-            let data = URL_SAFE_NO_PAD.encode([&zipped[..], extra].concat());
+            let data = BASE64URL_NOPAD.encode(&[&zipped[..], extra].concat());
             assert!(decode(&format!("game={data}&{tick}")).is_err());
         }
     }

@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD as BASE64;
+use data_encoding::BASE64;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
@@ -87,7 +86,7 @@ impl Page {
 }
 
 fn hash(text: &str) -> String {
-    format!("sha256-{}", BASE64.encode(Sha256::digest(text.as_bytes())))
+    format!("sha256-{}", BASE64.encode(&Sha256::digest(text.as_bytes())))
 }
 
 /// The data for the script: `{"gallery": [...]}`, `{"library": true}`, `{"live": {"socket": true,
