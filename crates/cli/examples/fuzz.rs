@@ -67,8 +67,8 @@ fn main() -> ExitCode {
             fuzzing::expressions::run(args.seed, args.count, !args.untimed).map(|counts| counts.to_string())
         }
         Target::Files => files(&args),
-        Target::Frames => block_on(fuzzing::frames::run(args.seed, args.count)),
-        Target::Flood => block_on(fuzzing::frames::flood(args.count as usize)),
+        Target::Frames => fuzzing::frames::run(args.seed, args.count).map(|counts| counts.to_string()),
+        Target::Flood => fuzzing::frames::flood(args.count as usize).map(|flood| flood.to_string()),
     };
     let seconds = start.elapsed().as_secs_f64();
     match result {
@@ -90,9 +90,4 @@ fn files(args: &Args) -> Result<String, String> {
         return Err(format!("{}: no such program (run `cargo build --release`)", program.display()));
     }
     fuzzing::files::run(args.seed, args.count, &program, RUN_EVERY).map(|counts| counts.to_string())
-}
-
-fn block_on<T: ToString>(work: impl Future<Output = Result<T, String>>) -> Result<String, String> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.map_err(|error| error.to_string())?.block_on(work).map(|done| done.to_string())
 }

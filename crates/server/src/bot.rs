@@ -1,12 +1,13 @@
 //! The connection to a bot: sends states and accepts commands.
 
-use axum::extract::ws::{Message, Utf8Bytes, WebSocket, close_code};
-use tokio::time::{Instant, timeout, timeout_at};
+use std::time::Instant;
 
-use super::disconnect::Disconnect;
-use super::limits::{MAX_FRAMES_PER_TICK, WRITE_TIMEOUT};
+use tungstenite::protocol::frame::coding::CloseCode;
+use tungstenite::{Message, Utf8Bytes};
+
+use super::limits::MAX_FRAMES_PER_TICK;
 use super::mistakes::{Mistake, Mistakes, early_frame};
-use super::socket::{Incoming, parse_incoming};
+use super::socket::{Disconnect, Incoming, Received, Socket, parse_incoming};
 use getaway::game::{Action, FIRST_TICK};
 use getaway::protocol::{ClientFrame, Command};
 use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};
@@ -29,32 +30,26 @@ pub(super) struct CommandCounts {
 }
 
 pub(super) struct BotConnection<'a> {
-    socket: &'a mut WebSocket,
+    socket: &'a mut Socket,
     answered_tick: Option<u32>,
     pub counts: CommandCounts,
     mistakes: Mistakes,
 }
 
 impl<'a> BotConnection<'a> {
-    pub fn new(socket: &'a mut WebSocket) -> Self {
+    pub fn new(socket: &'a mut Socket) -> Self {
         Self { socket, answered_tick: None, counts: CommandCounts::default(), mistakes: Mistakes::default() }
     }
 
-    /// Sends a state. Fails if the connection is broken, or if sending takes longer than
-    /// [`WRITE_TIMEOUT`].
-    pub async fn send(&mut self, frame: Utf8Bytes) -> Result<(), Disconnect> {
-        match timeout(WRITE_TIMEOUT, self.socket.send(Message::Text(frame))).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(Disconnect::new(close_code::ABNORMAL, error.to_string())),
-            Err(_) => Err(Disconnect::new(close_code::POLICY, "too slow to read")),
-        }
+    pub fn send(&mut self, frame: Utf8Bytes) -> Result<(), Disconnect> {
+        self.socket.send(Message::Text(frame))
     }
 
     /// Waits until `deadline` for the command for a tick. Returns [`Answer::Disconnected`] if the
     /// connection ends, or after a second REGISTER, a frame that is too long or is not valid JSON,
     /// or [`MAX_FRAMES_PER_TICK`] frames without a valid command for the tick. Ignores other
     /// frames, and reports the first mistake of each kind.
-    pub async fn answer(
+    pub fn answer(
         &mut self,
         tick: u32,
         sent: Instant,
@@ -63,7 +58,7 @@ impl<'a> BotConnection<'a> {
         note: &impl Fn(String),
     ) -> Answer {
         for _ in 0..MAX_FRAMES_PER_TICK {
-            let Ok(received) = timeout_at(deadline, self.socket.recv()).await else { return Answer::None };
+            let Some(received) = self.socket.receive(deadline) else { return Answer::None };
             let ms = milliseconds(sent.elapsed());
             let text = frame_text(&received);
             match parse_incoming(received) {
@@ -74,7 +69,7 @@ impl<'a> BotConnection<'a> {
                     return Answer::Actions(command.actions);
                 }
                 Incoming::Frame(ClientFrame::Register(_)) => {
-                    return Answer::Disconnected(Disconnect::new(close_code::POLICY, "already registered"));
+                    return Answer::Disconnected(Disconnect::new(CloseCode::Policy, "already registered"));
                 }
                 Incoming::Frame(frame) => {
                     let (mistake, what) = self.ignored(&frame, tick);
@@ -88,7 +83,7 @@ impl<'a> BotConnection<'a> {
             }
         }
         Answer::Disconnected(Disconnect::new(
-            close_code::POLICY,
+            CloseCode::Policy,
             format!("{MAX_FRAMES_PER_TICK} frames in one tick without a command for it"),
         ))
     }
@@ -119,10 +114,10 @@ impl<'a> BotConnection<'a> {
     }
 }
 
-fn frame_text(received: &Option<Result<Message, axum::Error>>) -> String {
+fn frame_text(received: &Received) -> String {
     match received {
-        Some(Ok(Message::Text(text))) => shortened(text.as_str()),
-        Some(Ok(Message::Binary(bytes))) => shortened(&String::from_utf8_lossy(bytes)),
+        Ok(Message::Text(text)) => shortened(text.as_str()),
+        Ok(Message::Binary(bytes)) => shortened(&String::from_utf8_lossy(bytes)),
         _ => String::new(),
     }
 }

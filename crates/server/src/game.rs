@@ -1,15 +1,16 @@
 //! Plays a bot's game on a [`World`]. Viewers and disk errors do not affect the game.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
-use axum::extract::ws::{Utf8Bytes, WebSocket, close_code};
 use serde::Serialize;
-use tokio::time::{Instant, sleep};
+use tungstenite::Utf8Bytes;
+use tungstenite::protocol::frame::coding::CloseCode;
 
 use super::bot::{Answer, BotConnection, CommandCounts};
-use super::disconnect::Disconnect;
 use super::recorder::Recorder;
+use super::socket::{Disconnect, Socket};
 use super::viewers::Viewers;
 use getaway::game::{Action, FIRST_TICK, Rules, State, Status, World, rules_fields};
 use getaway::protocol::MessageWriter;
@@ -74,7 +75,7 @@ struct Play<'a> {
 
 impl<'a> HostedGame<'a> {
     /// Plays a game. Returns the result, and the close code and reason for the bot.
-    pub async fn play(self, socket: &mut WebSocket) -> (GameResult, Disconnect) {
+    pub fn play(self, socket: &mut Socket) -> (GameResult, Disconnect) {
         let (world, team) = (self.world, self.team);
         let writer = MessageWriter::new(world, team);
         let recording = self.recording.as_ref().map(|recording| recording.path().to_owned());
@@ -82,31 +83,26 @@ impl<'a> HostedGame<'a> {
         let mut bot = BotConnection::new(socket);
         let start = Instant::now();
         while !play.state.is_over() {
-            play.tick(&mut bot).await;
+            play.tick(&mut bot);
         }
         let seconds = start.elapsed().as_secs_f64();
         // The bot does not receive the final state.
         play.game.live.push(&play.state);
         play.game.viewers.publish(play.writer.write(&play.state).into());
-        play.end_recording().await;
+        play.end_recording();
         let counts = bot.counts;
         play.result(counts, seconds, recording)
     }
 }
 
 impl Play<'_> {
-    async fn tick(&mut self, bot: &mut BotConnection<'_>) {
+    fn tick(&mut self, bot: &mut BotConnection<'_>) {
         let frame = Utf8Bytes::from(self.writer.write(&self.state));
         self.game.live.push(&self.state);
         self.game.viewers.publish(frame.clone());
         let mut wire = WireNotes::default();
-        let answer = if self.disconnect.is_some() {
-            // Without a bot to wait for, yield so that other tasks can run.
-            tokio::task::yield_now().await;
-            Answer::None
-        } else {
-            self.exchange(bot, frame.clone(), &mut wire).await
-        };
+        let answer =
+            if self.disconnect.is_some() { Answer::None } else { self.exchange(bot, frame.clone(), &mut wire) };
         let actions = match answer {
             Answer::Actions(actions) => actions,
             Answer::None => self.miss(None),
@@ -114,23 +110,23 @@ impl Play<'_> {
         };
         wire.left = self.disconnect.as_ref().map(|(_, disconnect)| disconnect.reason.clone());
         self.game.live.note(&wire);
-        self.record(frame, &actions, wire).await;
+        self.record(frame, &actions, wire);
         // `World::play` fails only if the game is over, which the caller checks before each tick.
         let _ = self.game.world.play(&mut self.state, &actions);
         if self.disconnect.is_none() && !self.state.is_over() && !self.game.delay.is_zero() {
-            sleep(self.game.delay).await;
+            sleep(self.game.delay);
         }
     }
 
-    async fn exchange(&mut self, bot: &mut BotConnection<'_>, frame: Utf8Bytes, wire: &mut WireNotes) -> Answer {
-        if let Err(disconnect) = bot.send(frame).await {
+    fn exchange(&mut self, bot: &mut BotConnection<'_>, frame: Utf8Bytes, wire: &mut WireNotes) -> Answer {
+        if let Err(disconnect) = bot.send(frame) {
             return Answer::Disconnected(disconnect);
         }
         let sent = Instant::now();
         let deadline = sent + self.game.tick_time;
         let tick = self.state.tick();
         let note = self.game.note;
-        bot.answer(tick.into(), sent, deadline, wire, &|text: String| note(format!("tick {tick}: {text}"))).await
+        bot.answer(tick.into(), sent, deadline, wire, &|text: String| note(format!("tick {tick}: {text}")))
     }
 
     fn miss(&mut self, disconnect: Option<Disconnect>) -> Vec<Action> {
@@ -142,7 +138,7 @@ impl Play<'_> {
         Vec::new()
     }
 
-    async fn record(&mut self, frame: Utf8Bytes, actions: &[Action], wire: WireNotes) {
+    fn record(&mut self, frame: Utf8Bytes, actions: &[Action], wire: WireNotes) {
         let Some(recording) = self.game.recording.take() else { return };
         let header = (self.state.tick() == FIRST_TICK).then(|| {
             Box::new(GameNotes {
@@ -157,15 +153,15 @@ impl Play<'_> {
         match recording.write(frame, actions.to_owned(), notes) {
             Ok(()) => self.game.recording = Some(recording),
             Err(error) => {
-                let error = recording.abort(error).await;
+                let error = recording.abort(error);
                 self.note_lost_recording(&error);
             }
         }
     }
 
-    async fn end_recording(&mut self) {
+    fn end_recording(&mut self) {
         let Some(recording) = self.game.recording.take() else { return };
-        if let Err(error) = recording.finish().await {
+        if let Err(error) = recording.finish() {
             self.note_lost_recording(&error);
         }
     }
@@ -194,6 +190,6 @@ impl Play<'_> {
             seconds,
             recording,
         };
-        (result, close.unwrap_or_else(|| Disconnect::new(close_code::NORMAL, "the game is over")))
+        (result, close.unwrap_or_else(|| Disconnect::new(CloseCode::Normal, "the game is over")))
     }
 }

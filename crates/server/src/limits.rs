@@ -4,21 +4,21 @@ use std::time::Duration;
 
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
-/// Maximum number of connections, far below Linux's default limit of open files. Further
-/// connections are closed.
+/// Maximum number of connections, far below Linux's default limit of open files. Each has two
+/// threads. Further connections are closed.
 pub const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of viewers. Every state is sent to each viewer.
 pub const MAX_VIEWERS: usize = 64;
 pub const MAX_WAITING_BOTS: usize = 32;
 /// Time limit for a client to send REGISTER or VIEWER, as on the real server.
 pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time limit of an HTTP connection, unless it becomes a websocket. After this time, the server
-/// sends only the answer to a request that has arrived.
-pub const HTTP_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 5 });
-/// Time limit for the last answer of a connection. An analysis or a branch takes a few seconds.
+/// Time limit for the head of an HTTP request.
+pub const HTTP_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time limits for the rest of a request, for the start of its computation, and for its answer.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of a request's head. Browsers usually send less than 4 KiB.
 pub const MAX_REQUEST_HEAD_BYTES: usize = 16 << 10;
+pub const MAX_REQUEST_HEADERS: usize = 100;
 pub const MAX_FRAME_BYTES: usize = MAX_CLIENT_FRAME_BYTES;
 /// Maximum number of frames that the server reads from a bot per tick.
 pub const MAX_FRAMES_PER_TICK: usize = 100;
@@ -44,7 +44,11 @@ pub const MAX_RECORDING_BACKLOG_BYTES: usize = 64 << 20;
 pub const MAX_RECORDING_BACKLOG_TICKS: usize = 4096;
 /// Time limit for creating or finishing a recording, so that the next bot does not wait for long.
 pub const RECORDING_TIMEOUT: Duration = Duration::from_secs(2);
-/// Size of a websocket's read buffer. Most frames are shorter than 100 bytes.
+/// Size of a connection's read buffers. Most frames are shorter than 100 bytes.
 pub const READ_BUFFER_BYTES: usize = 4 << 10;
+/// If a connection has more unread bytes, no more are received from the peer.
+pub const UNREAD_BYTES_MAX: usize = 64 << 10;
+/// Size of the stack of a thread that only reads.
+pub const READER_STACK_BYTES: usize = 64 << 10;
 /// Pause after a failure to accept a connection, for example if file descriptors have run out.
 pub const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);

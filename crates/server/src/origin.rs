@@ -10,7 +10,7 @@
 
 use std::net::IpAddr;
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use tungstenite::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 

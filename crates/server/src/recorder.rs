@@ -4,23 +4,23 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, channel, sync_channel};
+use std::thread;
 
-use axum::extract::ws::Utf8Bytes;
-use tokio::sync::mpsc::error::TrySendError;
-use tokio::sync::{mpsc, oneshot};
-use tokio::time::timeout;
+use tungstenite::Utf8Bytes;
 
 use super::limits::{MAX_RECORDING_BACKLOG_BYTES, MAX_RECORDING_BACKLOG_TICKS, RECORDING_TIMEOUT};
-use super::thread::on_thread;
 use getaway::files::Existing;
 use getaway::game::Action;
 use getaway::recording::{RecordingError, RecordingWriter, TickNotes};
 
+const TOO_SLOW: &str = "the disk is too slow";
+
 pub(super) struct Recorder {
     path: PathBuf,
-    ticks: mpsc::Sender<Tick>,
+    ticks: SyncSender<Tick>,
     queued_bytes: Arc<AtomicUsize>,
-    written: oneshot::Receiver<Result<(), RecordingError>>,
+    written: Receiver<Result<(), RecordingError>>,
 }
 
 struct Tick {
@@ -31,19 +31,15 @@ struct Tick {
 
 impl Recorder {
     /// Starts a recording. Fails if the file cannot be created in time.
-    pub async fn start(path: PathBuf, existing: Existing) -> Result<Self, String> {
+    pub fn start(path: PathBuf, existing: Existing) -> Result<Self, String> {
         let target = path.clone();
         let created = on_thread(move || RecordingWriter::open(target, existing));
-        match timeout(RECORDING_TIMEOUT, created).await {
-            Ok(Ok(Ok(writer))) => Ok(Self::with(writer, path)),
-            Ok(Ok(Err(error))) => Err(error.to_string()),
-            Ok(Err(_)) => Err(format!("cannot write {}: no thread can be started", path.display())),
-            Err(_) => Err(format!("cannot write {}: the disk does not respond", path.display())),
-        }
+        let writer = result_of(&created, &path, "the disk does not respond")?;
+        Ok(Self::with(writer, path))
     }
 
     fn with(writer: impl Sink, path: PathBuf) -> Self {
-        let (ticks, queue) = mpsc::channel(MAX_RECORDING_BACKLOG_TICKS);
+        let (ticks, queue) = sync_channel(MAX_RECORDING_BACKLOG_TICKS);
         let queued_bytes = Arc::new(AtomicUsize::new(0));
         let queued = Arc::clone(&queued_bytes);
         let written = on_thread(move || write_all(writer, queue, &queued));
@@ -64,35 +60,47 @@ impl Recorder {
         self.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.ticks.try_send(Tick { frame, actions, notes }).map_err(|error| match error {
             TrySendError::Full(_) => QueueError::TooSlow,
-            TrySendError::Closed(_) => QueueError::Failed,
+            TrySendError::Disconnected(_) => QueueError::Failed,
         })
     }
 
     /// Waits until all queued ticks are written. Fails if writing fails or takes too long.
-    pub async fn finish(self) -> Result<(), String> {
+    pub fn finish(self) -> Result<(), String> {
         let Self { path, ticks, written, .. } = self;
         drop(ticks);
-        match timeout(RECORDING_TIMEOUT, written).await {
-            Ok(Ok(result)) => result.map_err(|error| error.to_string()),
-            Ok(Err(_)) => Err(format!("cannot write {}: no thread can be started", path.display())),
-            Err(_) => Err(too_slow(&path)),
-        }
+        result_of(&written, &path, TOO_SLOW)
     }
 
     /// Ends the recording without waiting for a slow disk. Returns the error message.
-    pub async fn abort(self, error: QueueError) -> String {
+    pub fn abort(self, error: QueueError) -> String {
         match error {
-            QueueError::TooSlow => too_slow(&self.path),
+            QueueError::TooSlow => cannot_write(&self.path, TOO_SLOW),
             QueueError::Failed => {
                 let path = self.path.clone();
-                self.finish().await.err().unwrap_or_else(|| too_slow(&path))
+                self.finish().err().unwrap_or_else(|| cannot_write(&path, TOO_SLOW))
             }
         }
     }
 }
 
-fn too_slow(path: &Path) -> String {
-    format!("cannot write {}: the disk is too slow", path.display())
+fn cannot_write(path: &Path, reason: &str) -> String {
+    format!("cannot write {}: {reason}", path.display())
+}
+
+/// Runs `work` on a new thread. If the thread cannot be started or panics, receiving fails.
+fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
+    let (sender, receiver) = channel();
+    let _ = thread::Builder::new().spawn(move || drop(sender.send(work())));
+    receiver
+}
+
+/// Waits for the result of work on a thread. `too_late` is the reason if it takes too long.
+fn result_of<T>(work: &Receiver<Result<T, RecordingError>>, path: &Path, too_late: &str) -> Result<T, String> {
+    match work.recv_timeout(RECORDING_TIMEOUT) {
+        Ok(result) => result.map_err(|error| error.to_string()),
+        Err(RecvTimeoutError::Timeout) => Err(cannot_write(path, too_late)),
+        Err(RecvTimeoutError::Disconnected) => Err(cannot_write(path, "no thread can be started")),
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,12 +127,8 @@ impl Sink for RecordingWriter {
 
 /// Writes queued ticks until the recording ends or writing fails. A failure closes the queue, so
 /// that [`Recorder::write`] fails too.
-fn write_all(
-    mut sink: impl Sink,
-    mut queue: mpsc::Receiver<Tick>,
-    queued_bytes: &AtomicUsize,
-) -> Result<(), RecordingError> {
-    while let Some(Tick { frame, actions, notes }) = queue.blocking_recv() {
+fn write_all(mut sink: impl Sink, queue: Receiver<Tick>, queued_bytes: &AtomicUsize) -> Result<(), RecordingError> {
+    for Tick { frame, actions, notes } in queue {
         sink.write(&frame, &actions, &notes)?;
         queued_bytes.fetch_sub(frame.as_str().len(), Ordering::Relaxed);
     }
@@ -134,7 +138,7 @@ fn write_all(
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
-    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::mpsc::Sender;
     use std::time::{Duration, Instant};
 
     use super::*;
@@ -164,8 +168,8 @@ mod tests {
         (Recorder::with(disk, "game.jsonl".into()), sender, lines)
     }
 
-    #[tokio::test]
-    async fn slow_disk_delays_nothing_and_loses_nothing() {
+    #[test]
+    fn slow_disk_delays_nothing_and_loses_nothing() {
         let (recorder, releases, lines) = on_slow_disk();
         let start = Instant::now();
         for tick in 0..2000 {
@@ -174,18 +178,18 @@ mod tests {
         assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
         assert!(lines.lock().unwrap().is_empty());
         drop(releases);
-        recorder.finish().await.unwrap();
+        recorder.finish().unwrap();
         assert!(lines.lock().unwrap().iter().map(String::as_str).eq((0..2000).map(|tick| tick.to_string())));
     }
 
-    async fn drain(recorder: Recorder) {
+    fn drain(recorder: Recorder) {
         let Recorder { ticks, written, .. } = recorder;
         drop(ticks);
-        written.await.unwrap().unwrap();
+        written.recv().unwrap().unwrap();
     }
 
-    #[tokio::test]
-    async fn queue_for_the_disk_is_bounded() {
+    #[test]
+    fn queue_for_the_disk_is_bounded() {
         let (recorder, releases, lines) = on_slow_disk();
         let quarter = Utf8Bytes::from("x".repeat(MAX_RECORDING_BACKLOG_BYTES / 4));
         for _ in 0..4 {
@@ -197,7 +201,7 @@ mod tests {
             "one byte too many"
         );
         drop(releases);
-        drain(recorder).await;
+        drain(recorder);
         assert_eq!(lines.lock().unwrap().len(), 4, "queued ticks are written");
 
         let (recorder, releases, lines) = on_slow_disk();
@@ -205,21 +209,21 @@ mod tests {
         let taken = (0..).take_while(|_| recorder.write("z".into(), Vec::new(), TickNotes::default()).is_ok()).count();
         assert!((MAX_RECORDING_BACKLOG_TICKS..=MAX_RECORDING_BACKLOG_TICKS + 1).contains(&taken), "{taken}");
         drop(releases);
-        drain(recorder).await;
+        drain(recorder);
         assert_eq!(lines.lock().unwrap().len(), taken);
     }
 
-    #[tokio::test]
-    async fn unresponsive_disk_is_waited_for_only_briefly() {
+    #[test]
+    fn unresponsive_disk_is_waited_for_only_briefly() {
         let sentence = "cannot write game.jsonl: the disk is too slow";
         let (recorder, mid_game, _) = on_slow_disk();
         let start = Instant::now();
-        assert_eq!(recorder.abort(QueueError::TooSlow).await, sentence);
+        assert_eq!(recorder.abort(QueueError::TooSlow), sentence);
         assert!(start.elapsed() < RECORDING_TIMEOUT, "the game does not wait for the disk");
         let (recorder, at_the_end, _) = on_slow_disk();
         recorder.write("x".into(), Vec::new(), TickNotes::default()).unwrap();
         let start = Instant::now();
-        assert_eq!(recorder.finish().await.unwrap_err(), sentence);
+        assert_eq!(recorder.finish().unwrap_err(), sentence);
         assert!((RECORDING_TIMEOUT..3 * RECORDING_TIMEOUT).contains(&start.elapsed()), "{:?}", start.elapsed());
         drop((mid_game, at_the_end));
     }

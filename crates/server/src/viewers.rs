@@ -1,11 +1,13 @@
 //! Sends states to viewers. The game never waits for a viewer, and slow viewers are dropped.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use axum::extract::ws::Utf8Bytes;
-use tokio::sync::mpsc;
+use tungstenite::Utf8Bytes;
 
 use super::limits::{MAX_VIEWER_BACKLOG_BYTES, MAX_VIEWER_BACKLOG_STATES, MAX_VIEWERS};
+use super::socket::Disconnect;
+use super::stream::Waker;
 
 #[derive(Default)]
 pub(super) struct Viewers {
@@ -14,72 +16,104 @@ pub(super) struct Viewers {
 
 #[derive(Default)]
 struct Inner {
-    viewers: Vec<mpsc::Sender<Utf8Bytes>>,
+    viewers: Vec<Weak<Viewer>>,
     /// The latest state, which a viewer receives when it joins.
     latest: Option<Utf8Bytes>,
 }
 
+pub(super) struct Viewer {
+    /// The states that have not been sent yet; `None` if there were too many.
+    backlog: Mutex<Option<VecDeque<Utf8Bytes>>>,
+    waker: Waker,
+}
+
+impl Viewer {
+    /// Fails if the viewer was too slow.
+    pub fn next_state(&self) -> Result<Option<Utf8Bytes>, Disconnect> {
+        lock(&self.backlog).as_mut().map(VecDeque::pop_front).ok_or_else(Disconnect::too_slow)
+    }
+
+    fn push(&self, frame: &Utf8Bytes) {
+        let mut backlog = lock(&self.backlog);
+        let states_max = (MAX_VIEWER_BACKLOG_BYTES / frame.as_str().len().max(1)).clamp(1, MAX_VIEWER_BACKLOG_STATES);
+        match &mut *backlog {
+            Some(states) if states.len() < states_max => states.push_back(frame.clone()),
+            _ => *backlog = None,
+        }
+    }
+}
+
 impl Viewers {
-    /// Adds a viewer. Returns a channel with the latest state, if any, and all later states, or
-    /// `None` if there are already [`MAX_VIEWERS`] viewers. The channel is closed if the viewer is
-    /// too slow.
-    pub fn join(&self) -> Option<mpsc::Receiver<Utf8Bytes>> {
-        let mut inner = self.lock();
-        inner.viewers.retain(|viewer| !viewer.is_closed());
+    /// Adds a viewer with the latest state, if any. Returns `None` if there are already
+    /// [`MAX_VIEWERS`] viewers. The viewer is woken for each later state, and leaves when dropped.
+    pub fn join(&self, waker: Waker) -> Option<Arc<Viewer>> {
+        let mut inner = lock(&self.inner);
+        inner.viewers.retain(|viewer| viewer.strong_count() > 0);
         if inner.viewers.len() >= MAX_VIEWERS {
             return None;
         }
-        let (sender, receiver) = mpsc::channel(MAX_VIEWER_BACKLOG_STATES);
-        if let Some(latest) = &inner.latest {
-            sender.try_send(latest.clone()).ok()?;
-        }
-        inner.viewers.push(sender);
-        Some(receiver)
+        let backlog = Mutex::new(Some(inner.latest.iter().cloned().collect()));
+        let viewer = Arc::new(Viewer { backlog, waker });
+        inner.viewers.push(Arc::downgrade(&viewer));
+        Some(viewer)
     }
 
-    /// Sends a state to all viewers. Drops viewers whose queue is full.
+    /// Sends a state to all viewers, except to those with a full backlog.
     pub fn publish(&self, frame: Utf8Bytes) {
-        let mut inner = self.lock();
-        let most_waiting = (MAX_VIEWER_BACKLOG_BYTES / frame.as_str().len().max(1)).max(1);
-        inner.viewers.retain(|viewer| {
-            let waiting = viewer.max_capacity() - viewer.capacity();
-            waiting < most_waiting && viewer.try_send(frame.clone()).is_ok()
-        });
+        let mut inner = lock(&self.inner);
+        for viewer in inner.viewers.iter().filter_map(Weak::upgrade) {
+            viewer.push(&frame);
+            viewer.waker.wake();
+        }
         inner.latest = Some(frame);
     }
 
-    /// Ignores poisoning, because the data is consistent even after a panic.
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn wake(&self) {
+        lock(&self.inner).viewers.iter().filter_map(Weak::upgrade).for_each(|viewer| viewer.waker.wake());
     }
+}
+
+/// Ignores poisoning, because the data is consistent even after a panic.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use super::*;
+
+    /// Takes all states of a viewer's backlog.
+    fn backlog(viewer: &Viewer) -> Vec<Utf8Bytes> {
+        std::iter::from_fn(|| viewer.next_state().unwrap()).collect()
+    }
 
     #[test]
     fn slow_viewer_is_dropped_and_others_are_not() {
-        let viewers = Viewers::default();
-        let (mut slow, mut quick) = (viewers.join().unwrap(), viewers.join().unwrap());
-        let frame = Utf8Bytes::from("x".repeat(MAX_VIEWER_BACKLOG_BYTES / 4));
-        for _ in 0..5 {
+        for (bytes, states_max) in [(MAX_VIEWER_BACKLOG_BYTES / 4, 4), (1, MAX_VIEWER_BACKLOG_STATES)] {
+            let viewers = Viewers::default();
+            let [full, slow, quick] = std::array::from_fn(|_| viewers.join(Waker::default()).unwrap());
+            let frame = Utf8Bytes::from("x".repeat(bytes));
+            for _ in 0..states_max {
+                viewers.publish(frame.clone());
+                assert_eq!(backlog(&quick), from_ref(&frame));
+            }
+            assert_eq!(backlog(&full).len(), states_max);
             viewers.publish(frame.clone());
-            assert_eq!(quick.try_recv().unwrap(), frame);
+            assert_eq!(backlog(&full), from_ref(&frame));
+            assert_eq!(backlog(&quick), from_ref(&frame));
+            assert_eq!(slow.next_state().unwrap_err().reason, "too slow to read");
         }
-        let kept = std::iter::from_fn(|| slow.try_recv().ok()).count();
-        assert_eq!(kept, 4, "queued states can still be read");
-        assert_eq!(slow.try_recv(), Err(mpsc::error::TryRecvError::Disconnected));
-        assert_eq!(quick.try_recv(), Err(mpsc::error::TryRecvError::Empty));
     }
 
     #[test]
     fn viewer_count_is_limited_and_freed_when_a_viewer_leaves() {
         let viewers = Viewers::default();
-        let mut seats: Vec<_> = (0..MAX_VIEWERS).map(|_| viewers.join().unwrap()).collect();
-        assert!(viewers.join().is_none());
+        let mut seats: Vec<_> = (0..MAX_VIEWERS).map(|_| viewers.join(Waker::default()).unwrap()).collect();
+        assert!(viewers.join(Waker::default()).is_none());
         seats.pop();
-        assert!(viewers.join().is_some());
+        assert!(viewers.join(Waker::default()).is_some());
     }
 
     #[test]
@@ -87,8 +121,6 @@ mod tests {
         let viewers = Viewers::default();
         viewers.publish("one".into());
         viewers.publish("two".into());
-        let mut late = viewers.join().unwrap();
-        assert_eq!(late.try_recv().unwrap().as_str(), "two");
-        assert!(late.try_recv().is_err());
+        assert_eq!(backlog(&viewers.join(Waker::default()).unwrap()), ["two"]);
     }
 }

@@ -14,8 +14,6 @@ use crate::output::{OutputArgs, ending, note, one_line};
 
 /// Limits `--tick-ms` and `--delay-ms`, so that a typo cannot make a tick last for days.
 const MAX_PAUSE_MS: u64 = 3_600_000;
-/// With two threads, the server continues while a system call blocks one of them.
-const THREADS: usize = 2;
 
 const EXAMPLES: &str = "Examples:
   getaway serve                                       a random map for each game
@@ -66,25 +64,16 @@ pub(crate) struct ServeArgs {
 }
 
 pub(crate) fn run(args: &ServeArgs, out: &mut impl Write) -> Result<(), CliError> {
-    let options = options(args)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(THREADS)
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::Input(format!("cannot start threads: {error}")))?;
-    runtime.block_on(async {
-        let server = Server::bind(&args.host, args.port, options).await.map_err(cannot_start)?;
-        let unknown = |error: io::Error| CliError::Input(format!("cannot determine the server's address: {error}"));
-        let address = server.local_addr().map_err(unknown)?;
-        let listening = format!("listening on ws://{address} (in a browser: http://{address}/)");
-        if args.json {
-            note(&listening);
-        } else {
-            writeln!(out, "{listening}")?;
-            out.flush()?;
-        }
-        server.run(|event| print_event(event, args, out)).await
-    })
+    let server = Server::start(&args.host, args.port, options(args)?).map_err(cannot_start)?;
+    let address = server.address();
+    let listening = format!("listening on ws://{address} (in a browser: http://{address}/)");
+    if args.json {
+        note(&listening);
+    } else {
+        writeln!(out, "{listening}")?;
+        out.flush()?;
+    }
+    server.events().iter().try_for_each(|event| print_event(event, args, out))
 }
 
 fn cannot_start(error: ServerError) -> CliError {

@@ -364,25 +364,20 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
     }
     let source =
         if library.is_some() { PageSource::Library } else { PageSource::Live { socket: false, human: is_human } };
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| CliError::Input(format!("cannot start the page's server: {error}")))?;
-    runtime.block_on(async {
-        let failed = |error: io::Error| {
-            let hint = if error.kind() == io::ErrorKind::AddrInUse { " (try --port 0)" } else { "" };
-            CliError::Input(format!("cannot listen on port {}: {error}{hint}", args.port))
-        };
-        let page = Page::new(source, args.playground.address());
-        let server = ViewerServer::bind(args.port, page, live, library).await.map_err(failed)?;
-        let url = format!("http://{}/", server.local_addr().map_err(failed)?);
-        writeln!(out, "{url}")?;
-        out.flush()?;
-        if !args.no_open && io::stdout().is_terminal() {
-            open(&url);
-        }
-        server.run().await.map_err(failed)
-    })
+    let failed = |error: io::Error| {
+        let hint = if error.kind() == io::ErrorKind::AddrInUse { " (try --port 0)" } else { "" };
+        CliError::Input(format!("cannot listen on port {}: {error}{hint}", args.port))
+    };
+    let page = Page::new(source, args.playground.address());
+    let server = ViewerServer::bind(args.port, page, live, library).map_err(failed)?;
+    let url = format!("http://{}/", server.local_addr().map_err(failed)?);
+    writeln!(out, "{url}")?;
+    out.flush()?;
+    if !args.no_open && io::stdout().is_terminal() {
+        open(&url);
+    }
+    server.run();
+    Ok(())
 }
 
 /// Opens the browser. Ignores errors, because the user can open the printed address.

@@ -2,12 +2,14 @@
 //! of this game are compared with the simulator's, and its ticks are timed.
 
 use std::fmt;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use futures_util::{SinkExt, StreamExt};
 use getaway::game::{Action, Move, Rules, World};
 use getaway::map::Map;
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
@@ -15,11 +17,7 @@ use getaway::protocol::MessageWriter;
 use getaway_reference::lockstep::Dice;
 use getaway_server::{Event, GameResult, Server, ServerOptions};
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
-use tokio_tungstenite::tungstenite::Message;
+use tungstenite::Message;
 
 use super::{damage, json_like, mutate, noise};
 
@@ -31,6 +29,7 @@ const RECONNECT_DELAY: Duration = Duration::from_secs(1);
 /// A limit that no operation in these tests should reach, even on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const REFERENCE_TEAM: &str = "reference";
+const CLIENT_STACK_BYTES: usize = 64 << 10;
 const COMPLETE_SCORE: u32 = 10_005;
 
 #[derive(Default)]
@@ -74,44 +73,44 @@ struct Sent {
     requests: AtomicU64,
 }
 
-/// Total number of panics. The server survives a panic in a task, but each panic is a bug.
+/// Total number of panics. The server survives a panic in a thread, but each panic is a bug.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
 struct TestServer {
     address: String,
     results: Arc<Mutex<Vec<GameResult>>>,
-    serving: JoinHandle<Result<(), ()>>,
+    serving: JoinHandle<()>,
     player: ReferenceBot,
 }
 
 impl TestServer {
-    async fn start(delay: Duration) -> Result<Self, String> {
+    fn start(delay: Duration) -> Result<Self, String> {
         count_panics();
         let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps/roundabout");
         let map = Map::load(folder).map_err(|error| error.to_string())?;
         let player = ReferenceBot::new(&map, delay)?;
         let options = ServerOptions { tick_time: TIMEOUT, delay, ..ServerOptions::with_maps(vec![map]) };
-        let server = Server::bind("127.0.0.1", 0, options).await.map_err(|error| error.to_string())?;
-        let address = server.local_addr().map_err(|error| error.to_string())?.to_string();
+        let server = Server::start("127.0.0.1", 0, options).map_err(|error| error.to_string())?;
+        let address = server.address().to_string();
         let results: Arc<Mutex<Vec<GameResult>>> = Arc::default();
         let sink = Arc::clone(&results);
-        let serving = tokio::spawn(server.run(move |event| {
-            if let Event::End(result) = event {
-                sink.lock().map_err(|_| ())?.push(*result);
+        let serving = thread::spawn(move || {
+            for event in server.events() {
+                if let (Event::End(result), Ok(mut results)) = (event, sink.lock()) {
+                    results.push(*result);
+                }
             }
-            Ok::<(), ()>(())
-        }));
+        });
         Ok(Self { address, results, serving, player })
     }
 
     fn end(self) -> Result<usize, String> {
         if PANICS.load(Ordering::Relaxed) > 0 {
-            return Err("a task panicked".to_owned());
+            return Err("a thread panicked".to_owned());
         }
         if self.serving.is_finished() {
             return Err("the server has stopped".to_owned());
         }
-        self.serving.abort();
         let results = self.results.lock().map_err(|_| "a panic".to_owned())?;
         let (reference_games, other_games): (Vec<&GameResult>, Vec<&GameResult>) =
             results.iter().partition(|result| result.team == REFERENCE_TEAM);
@@ -126,19 +125,18 @@ impl TestServer {
     }
 }
 
-pub async fn run(seed: u64, count: u64) -> Result<Counts, String> {
-    let server = TestServer::start(Duration::ZERO).await?;
+pub fn run(seed: u64, count: u64) -> Result<Counts, String> {
+    let server = TestServer::start(Duration::ZERO)?;
     let sent = Arc::new(Sent::default());
-    let start = |_| tokio::spawn(fuzz(server.address.clone(), seed, count, Arc::clone(&sent)));
+    let start = |_| {
+        let (address, sent) = (server.address.clone(), Arc::clone(&sent));
+        thread::spawn(move || fuzz(&address, seed, count, &sent))
+    };
     let clients: Vec<_> = (0..FUZZ_CONNECTIONS).map(start).collect();
     let (mut games, mut ticks) = (0, Vec::new());
     loop {
         let is_last = clients.iter().all(|thrower| thrower.is_finished());
-        server
-            .player
-            .play(&server.address, &mut ticks)
-            .await
-            .map_err(|error| format!("game {}: {error}", games + 1))?;
+        server.player.play(&server.address, &mut ticks).map_err(|error| format!("game {}: {error}", games + 1))?;
         games += 1;
         if is_last {
             break;
@@ -176,16 +174,16 @@ impl fmt::Display for Flood {
 /// Plays one game alone, and one while `sockets` idle clients try to keep connections open. A
 /// client sends nothing, part of a request, or a WebSocket request with or without a viewer's
 /// registration.
-pub async fn flood(sockets: usize) -> Result<Flood, String> {
+pub fn flood(sockets: usize) -> Result<Flood, String> {
     const DELAY: Duration = Duration::from_millis(2);
     // Opens files to enlarge the file table of this process now, not during a timed game.
     let files: Vec<_> = (0..4 * sockets).map_while(|_| std::fs::File::open("/dev/null").ok()).collect();
     drop(files);
-    let server = TestServer::start(DELAY).await?;
+    let server = TestServer::start(DELAY)?;
     let (mut quiet, mut flooded) = (Vec::new(), Vec::new());
-    server.player.play(&server.address, &mut quiet).await?;
-    let idle_clients = IdleClients::start(server.address.clone(), sockets, DELAY * 100)?;
-    let game = server.player.play(&server.address, &mut flooded).await;
+    server.player.play(&server.address, &mut quiet)?;
+    let idle_clients = IdleClients::start(server.address.clone(), sockets, DELAY * 100);
+    let game = server.player.play(&server.address, &mut flooded);
     let connections = idle_clients.end();
     game?;
     quiet.sort();
@@ -194,57 +192,48 @@ pub async fn flood(sockets: usize) -> Result<Flood, String> {
     Ok(Flood { sockets, connections, quiet, flooded })
 }
 
-/// Idle clients, on a separate thread so that they do not delay the bot.
+/// Idle clients, each on a thread.
 struct IdleClients {
     connections: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
-    thread: std::thread::JoinHandle<()>,
 }
 
 impl IdleClients {
     /// Starts the clients after `pause`, so that the bot connects before they use all connections.
-    fn start(address: String, sockets: usize, pause: Duration) -> Result<Self, String> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| error.to_string())?;
-        let (connections, is_over) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicBool::new(false)));
-        let (count, end) = (Arc::clone(&connections), Arc::clone(&is_over));
-        let flood = async move {
-            tokio::time::sleep(pause).await;
+    fn start(address: String, sockets: usize, pause: Duration) -> Self {
+        let clients = Self { connections: Arc::default(), is_over: Arc::default() };
+        let (connections, is_over) = (Arc::clone(&clients.connections), Arc::clone(&clients.is_over));
+        thread::spawn(move || {
+            sleep(pause);
             for number in 0..sockets {
-                tokio::spawn(hold(address.clone(), number, Arc::clone(&count)));
+                let (address, connections, is_over) = (address.clone(), Arc::clone(&connections), Arc::clone(&is_over));
+                let client = thread::Builder::new().stack_size(CLIENT_STACK_BYTES);
+                let _ = client.spawn(move || hold(&address, number, &connections, &is_over));
             }
-            while !end.load(Ordering::Relaxed) {
-                tokio::time::sleep(pause / 10).await;
-            }
-        };
-        let thread = std::thread::spawn(move || runtime.block_on(flood));
-        Ok(Self { connections, is_over, thread })
+        });
+        clients
     }
 
     fn end(self) -> u64 {
         self.is_over.store(true, Ordering::Relaxed);
-        let _ = self.thread.join();
         self.connections.load(Ordering::Relaxed)
     }
 }
 
-async fn hold(address: String, number: usize, connections: Arc<AtomicU64>) {
+fn hold(address: &str, number: usize, connections: &AtomicU64, is_over: &AtomicBool) {
     let viewer = frame(0x81, br#"{"type": "VIEWER"}"#, &mut Dice::from_seed(1));
     let words = [Vec::new(), b"GET / HT".to_vec(), upgrade().into_bytes(), [upgrade().into_bytes(), viewer].concat()];
-    loop {
+    while !is_over.load(Ordering::Relaxed) {
         connections.fetch_add(1, Ordering::Relaxed);
-        let _ = hold_once(&address, &words[number % words.len()]).await;
-        tokio::time::sleep(RECONNECT_DELAY).await;
+        let _ = hold_once(address, &words[number % words.len()]);
+        sleep(RECONNECT_DELAY);
     }
 }
 
-async fn hold_once(address: &str, word: &[u8]) -> std::io::Result<()> {
-    let mut stream = TcpStream::connect(address).await?;
-    stream.set_zero_linger()?;
-    stream.write_all(word).await?;
-    let mut answer = [0; 4096];
-    while stream.read(&mut answer).await? > 0 {}
-    Ok(())
+fn hold_once(address: &str, word: &[u8]) -> std::io::Result<()> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.write_all(word)?;
+    std::io::copy(&mut stream, &mut std::io::sink()).map(drop)
 }
 
 fn count_panics() {
@@ -272,21 +261,22 @@ impl ReferenceBot {
         Ok(Self { world, moves: solution.moves, delay })
     }
 
-    async fn play(&self, address: &str, ticks: &mut Vec<Duration>) -> Result<(), String> {
-        let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+    fn play(&self, address: &str, ticks: &mut Vec<Duration>) -> Result<(), String> {
+        let stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
         stream.set_nodelay(true).map_err(|error| error.to_string())?;
-        let connected = tokio_tungstenite::client_async(format!("ws://{address}/"), stream).await;
+        stream.set_read_timeout(Some(TIMEOUT)).map_err(|error| error.to_string())?;
+        let connected = tungstenite::client(format!("ws://{address}/"), stream);
         let (mut socket, _) = connected.map_err(|error| error.to_string())?;
         let register = json!({"type": "REGISTER", "teamName": REFERENCE_TEAM}).to_string();
-        socket.send(Message::text(register)).await.map_err(|error| error.to_string())?;
+        socket.send(Message::text(register)).map_err(|error| error.to_string())?;
         let writer = MessageWriter::new(&self.world, REFERENCE_TEAM);
         let mut state = self.world.start();
         let mut sent: Option<Instant> = None;
         for &player_move in &self.moves {
             let frame = loop {
-                match timeout(TIMEOUT, socket.next()).await {
-                    Ok(Some(Ok(Message::Text(frame)))) => break frame,
-                    Ok(Some(Ok(_))) => {}
+                match socket.read() {
+                    Ok(Message::Text(frame)) => break frame,
+                    Ok(_) => {}
                     other => return Err(format!("tick {}: expected a state, found {other:?}", state.tick())),
                 }
             };
@@ -297,10 +287,10 @@ impl ReferenceBot {
             let actions: Vec<Action> = player_move.direction().map(Action::Move).into_iter().collect();
             let command = json!({"type": "COMMAND", "tick": state.tick(), "actions": actions}).to_string();
             sent = Some(Instant::now());
-            socket.send(Message::text(command)).await.map_err(|error| error.to_string())?;
+            socket.send(Message::text(command)).map_err(|error| error.to_string())?;
             self.world.step(&mut state, player_move);
         }
-        while let Ok(Some(Ok(message))) = timeout(TIMEOUT, socket.next()).await {
+        while let Ok(message) = socket.read() {
             if let Message::Close(Some(frame)) = message {
                 return if u16::from(frame.code) == 1000 { Ok(()) } else { Err(format!("closed with {frame}")) };
             }
@@ -309,14 +299,14 @@ impl ReferenceBot {
     }
 }
 
-async fn fuzz(address: String, seed: u64, count: u64, sent: Arc<Sent>) {
+fn fuzz(address: &str, seed: u64, count: u64, sent: &Sent) {
     while sent.frames.load(Ordering::Relaxed) < count {
         let number = sent.connections.fetch_add(1, Ordering::Relaxed);
         let case = Case::new(&mut Dice::from_seed(seed.wrapping_add(number)));
         sent.frames.fetch_add(case.frames, Ordering::Relaxed);
         sent.requests.fetch_add(1, Ordering::Relaxed);
         // The server may reject the case. The concurrent game shows whether the server still works.
-        let _ = timeout(TIMEOUT, case.send(&address)).await;
+        let _ = case.send(address);
     }
 }
 
@@ -343,21 +333,20 @@ impl Case {
         Self { request: upgrade().into_bytes(), rest, frames: count as u64, hangs_up }
     }
 
-    async fn send(&self, address: &str) -> std::io::Result<()> {
-        let mut stream = TcpStream::connect(address).await?;
-        stream.set_zero_linger()?;
-        stream.write_all(&self.request).await?;
+    fn send(&self, address: &str) -> std::io::Result<()> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        stream.set_write_timeout(Some(TIMEOUT))?;
+        stream.write_all(&self.request)?;
         let mut answer = [0; 4096];
         if self.frames > 0 {
-            let _ = stream.read(&mut answer).await?;
+            let _ = stream.read(&mut answer)?;
         }
-        stream.write_all(&self.rest).await?;
+        stream.write_all(&self.rest)?;
+        stream.set_read_timeout(Some(READ_TIMEOUT))?;
         // A viewer receives states without end, so a time limit is needed.
         let until = Instant::now() + STAY_TIME;
-        while !self.hangs_up
-            && Instant::now() < until
-            && matches!(timeout(READ_TIMEOUT, stream.read(&mut answer)).await, Ok(Ok(1..)))
-        {}
+        while !self.hangs_up && Instant::now() < until && stream.read(&mut answer)? > 0 {}
         Ok(())
     }
 }

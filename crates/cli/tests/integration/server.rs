@@ -35,12 +35,10 @@ impl Program {
         Self { child, stdout, stderr, address }
     }
 
-    async fn play(&self) {
-        let mut bot = connect(&self.address).await;
-        bot.send(json!({"type": "REGISTER", "teamName": "tester"})).await;
-        while let Ok(frame) = bot.next().await {
-            bot.command(GameMessage::parse(&frame).unwrap().tick, json!([])).await;
-        }
+    fn play(&self) {
+        let mut bot = connect(&self.address);
+        bot.send(json!({"type": "REGISTER", "teamName": "tester"}));
+        bot.play();
     }
 
     fn end(mut self) -> (Option<i32>, Vec<String>) {
@@ -56,14 +54,14 @@ impl Drop for Program {
     }
 }
 
-#[tokio::test]
-async fn command_exits_after_its_games() {
+#[test]
+fn command_exits_after_its_games() {
     let folder = tempfile::tempdir().unwrap();
     let recording = folder.path().join("game.jsonl");
     let record = recording.to_str().unwrap();
     let program = Program::serve(&["roundabout", "--games", "2", "--record", record]);
-    program.play().await;
-    program.play().await;
+    program.play();
+    program.play();
     let score = score_without_bot(&our_map("roundabout"));
     let (code, lines) = program.end();
     assert_eq!((code, lines.len()), (Some(0), 2), "{lines:?}");
@@ -89,8 +87,8 @@ fn file_table_has_room_for_every_connection_from_the_start() {
 }
 
 #[cfg(unix)]
-#[tokio::test]
-async fn full_disk_gives_one_note_and_the_game_continues() {
+#[test]
+fn full_disk_gives_one_note_and_the_game_continues() {
     let folder = tempfile::tempdir().unwrap();
     let recording = folder.path().join("game.jsonl");
     let mut shell = Command::new("sh");
@@ -98,7 +96,7 @@ async fn full_disk_gives_one_note_and_the_game_continues() {
     // write beyond the limit fails instead of killing the program.
     shell.args(["-c", r#"trap "" XFSZ; ulimit -f 32; exec "$0" "$@""#, env!("CARGO_BIN_EXE_getaway")]);
     let mut program = Program::start(shell, &["roundabout", "--games", "1", "--record", recording.to_str().unwrap()]);
-    program.play().await;
+    program.play();
     let mut notes = String::new();
     program.stderr.read_to_string(&mut notes).unwrap();
     let (code, lines) = program.end();
@@ -110,11 +108,11 @@ async fn full_disk_gives_one_note_and_the_game_continues() {
     assert!(report.divergence.is_none() && report.ticks > 0 && report.truncated_line.is_some(), "{report:?}");
 }
 
-#[tokio::test]
-async fn json_output_contains_only_json() {
+#[test]
+fn json_output_contains_only_json() {
     let program = Program::serve(&["--seed", "7", "--games", "3", "--json"]);
     for _ in 0..3 {
-        program.play().await;
+        program.play();
     }
     let (code, lines) = program.end();
     assert_eq!(code, Some(0));
@@ -128,19 +126,19 @@ async fn json_output_contains_only_json() {
     }
 }
 
-#[tokio::test]
-async fn command_reports_mistakes_and_refused_handshakes() {
+#[test]
+fn command_reports_mistakes_and_refused_handshakes() {
     let mut program = Program::serve(&["roundabout", "--games", "1"]);
-    let evil = try_connect(&program.address, &[("origin", "https://evil.example")]).await;
+    let evil = try_connect(&program.address, &[("origin", "https://evil.example")]);
     assert!(evil.is_err());
-    let mut bot = connect(&program.address).await;
-    bot.command(1, json!([])).await;
-    bot.send(json!({"type": "REGISTER", "teamName": "\u{202e}tester\n\u{9b}2J"})).await;
-    while let Ok(frame) = bot.next().await {
+    let mut bot = connect(&program.address);
+    bot.command(1, json!([]));
+    bot.send(json!({"type": "REGISTER", "teamName": "\u{202e}tester\n\u{9b}2J"}));
+    while let Ok(frame) = bot.next() {
         let tick = GameMessage::parse(&frame).unwrap().tick;
-        bot.send(json!({"type": "COMMAND", "tick": tick})).await;
-        bot.send(json!({"type": "LEFT\u{2066}"})).await;
-        bot.command(tick, json!([])).await;
+        bot.send(json!({"type": "COMMAND", "tick": tick}));
+        bot.send(json!({"type": "LEFT\u{2066}"}));
+        bot.command(tick, json!([]));
     }
     let mut notes = String::new();
     program.stderr.read_to_string(&mut notes).unwrap();

@@ -1,44 +1,38 @@
-use std::time::{Duration, Instant};
+use std::io::{Read, Write};
+use std::time::Instant;
 
-use futures_util::{SinkExt, StreamExt};
-use getaway::protocol::GameMessage;
 use getaway_server::{ServerOptions, limits};
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::time::{sleep, timeout};
-use tokio_tungstenite::tungstenite::Message;
+use tungstenite::Message;
 
 use super::harness::*;
 
-#[tokio::test]
-async fn connection_without_register_is_closed() {
-    let server = Running::start(options(vec![safe_map()])).await;
+#[test]
+fn connection_without_register_is_closed() {
+    let server = Running::start(options(vec![safe_map()]));
     let start = Instant::now();
-    let (mut silent, mut early) = (server.connect().await, server.connect().await);
-    early.command(1, json!([])).await;
-    early.command(2, json!([])).await;
-    early.send(json!({"type": "HELLO"})).await;
-    early.send(json!({"type": "LEFT"})).await;
-    // The pong arrives after the server has handled all earlier frames.
-    early.socket.send(Message::Ping(Default::default())).await.unwrap();
-    assert!(matches!(early.socket.next().await, Some(Ok(Message::Pong(_)))));
+    let (mut silent, mut early) = (server.connect(), server.connect());
+    early.command(1, json!([]));
+    early.command(2, json!([]));
+    early.send(json!({"type": "HELLO"}));
+    early.send(json!({"type": "LEFT"}));
+    assert!(early.ping());
     let malformed = {
-        let mut client = server.connect().await;
-        client.send_text("{").await;
-        client.closed().await
+        let mut client = server.connect();
+        client.send_text("{");
+        client.closed()
     };
     assert!(malformed.1.starts_with("sent invalid JSON at column "), "{malformed:?}");
     assert!(start.elapsed() < limits::REGISTRATION_TIMEOUT);
     let expected = Some("no REGISTER within 5 s");
     for client in [&mut silent, &mut early] {
-        let frame = client.next().await.unwrap_err();
+        let frame = client.next().unwrap_err();
         assert_eq!(frame.as_ref().map(|frame| frame.reason.as_str()), expected);
     }
     assert!(start.elapsed() >= limits::REGISTRATION_TIMEOUT);
     assert!(server.results().is_empty());
     let expected = "expected {\"type\":\"REGISTER\",\"teamName\":\"...\"} or {\"type\":\"VIEWER\"} first";
-    let mut notes = server.client_notes();
+    let mut notes = server.client_notes(5);
     assert!(notes.remove(2).starts_with("disconnected before its game: sent "), "{notes:?}");
     assert_eq!(
         notes,
@@ -51,156 +45,129 @@ async fn connection_without_register_is_closed() {
     );
 }
 
-#[tokio::test]
-async fn too_long_frame_before_the_game_is_reported() {
-    let server = Running::start(options(vec![safe_map()])).await;
-    let mut client = server.connect().await;
+#[test]
+fn too_long_frame_before_the_game_is_reported() {
+    let server = Running::start(options(vec![safe_map()]));
+    let mut client = server.connect();
     // The server may close the connection before reading the whole frame.
-    let _ = client.socket.send(Message::text(" ".repeat(limits::MAX_FRAME_BYTES + 1))).await;
-    let reported = async {
-        while server.client_notes().is_empty() {
-            sleep(Duration::from_millis(5)).await;
-        }
-    };
-    timeout(TIMEOUT, reported).await.expect("a note");
-    let note = &server.client_notes()[0];
+    let _ = client.socket.send(Message::text(" ".repeat(limits::MAX_FRAME_BYTES + 1)));
+    let note = &server.client_notes(1)[0];
     assert!(note.starts_with("disconnected before its game: broke the connection: Space limit exceeded"), "{note}");
 }
 
-#[tokio::test]
-async fn length_of_a_team_name_is_limited() {
-    let server = Running::start(options(vec![safe_map()])).await;
+#[test]
+fn length_of_a_team_name_is_limited() {
+    let server = Running::start(options(vec![safe_map()]));
     for (chars, fine) in [(100, true), (101, false)] {
-        let mut client = server.connect().await;
-        client.send(json!({"type": "REGISTER", "teamName": "é".repeat(chars)})).await;
-        assert_eq!(client.next().await.is_ok(), fine, "{chars}");
+        let mut client = server.connect();
+        client.send(json!({"type": "REGISTER", "teamName": "é".repeat(chars)}));
+        assert_eq!(client.next().is_ok(), fine, "{chars}");
     }
 }
 
-#[tokio::test]
-async fn token_is_never_shown() {
-    let server = Running::start(options(vec![deadly_map()])).await;
-    let mut client = server.connect().await;
-    client.send(json!({"type": "REGISTER", "token": "secret"})).await;
-    assert!(!client.next().await.unwrap().contains("secret"));
+#[test]
+fn token_is_never_shown() {
+    let server = Running::start(options(vec![deadly_map()]));
+    let mut client = server.connect();
+    client.send(json!({"type": "REGISTER", "token": "secret"}));
+    assert!(!client.next().unwrap().contains("secret"));
     drop(client);
-    server.result(1).await;
+    server.result(1);
     assert!(!format!("{:?}", server.events.lock().unwrap()).contains("secret"));
 }
 
-#[tokio::test]
-async fn bots_play_in_order_of_arrival() {
-    let server = Running::start(ServerOptions { games: Some(3), ..options(vec![deadly_map()]) }).await;
+#[test]
+fn bots_play_in_order_of_arrival() {
+    let server = Running::start(ServerOptions { games: Some(3), ..options(vec![deadly_map()]) });
     let mut waiting = Vec::new();
     for number in 0..5 {
-        let mut client = server.connect().await;
-        client.send(json!({"type": "REGISTER", "teamName": format!("bot {number}")})).await;
+        let mut client = server.connect();
+        client.send(json!({"type": "REGISTER", "teamName": format!("bot {number}")}));
+        // The first bot receives a state. Each other bot is registered once its ping is answered.
+        assert!(number == 0 || client.ping());
         waiting.push(client);
-        // Gives the server time to register the bots in this order.
-        sleep(Duration::from_millis(50)).await;
     }
     let gone = waiting.remove(1);
     drop(gone);
     let mut rude = waiting.remove(1);
-    rude.send(json!({"type": "REGISTER", "teamName": "rude"})).await;
-    assert_eq!(rude.closed().await.1, "already registered");
+    rude.send(json!({"type": "REGISTER", "teamName": "rude"}));
+    assert_eq!(rude.closed().1, "already registered");
     for mut client in waiting {
-        while let Ok(state) = client.next().await {
-            client.command(GameMessage::parse(state).unwrap().tick, json!([])).await;
-        }
+        client.play();
     }
+    server.result(3);
     let teams: Vec<String> = server.results().into_iter().map(|result| result.team).collect();
     assert_eq!(teams, ["bot 0", "bot 3", "bot 4"]);
-    server.ended().await;
+    server.ended();
 }
 
-#[tokio::test]
-async fn surplus_connections_do_not_affect_the_game() {
-    let server = Running::start(ServerOptions { games: Some(1), ..options(vec![safe_map()]) }).await;
-    let mut bot = server.register().await;
-    bot.state().await;
+#[test]
+fn surplus_connections_do_not_affect_the_game() {
+    let server = Running::start(ServerOptions { games: Some(1), ..options(vec![safe_map()]) });
+    let mut bot = server.register();
+    bot.state();
     let mut crowd = Vec::new();
     for _ in 0..limits::MAX_CONNECTIONS + 50 {
-        crowd.push(TcpStream::connect(&server.address).await.unwrap());
+        crowd.push(stream(&server.address));
     }
-    bot.command(1, json!([])).await;
-    while let Ok(frame) = bot.next().await {
-        bot.command(GameMessage::parse(&frame).unwrap().tick, json!([])).await;
-    }
-    let result = server.result(1).await;
+    bot.command(1, json!([]));
+    bot.play();
+    let result = server.result(1);
     assert_eq!((result.score, result.missed_ticks), (10_005, 0));
     drop(crowd);
-    server.ended().await;
+    server.ended();
 }
 
-#[tokio::test]
-async fn idle_peers_may_send_100_frames_per_second() {
-    let server = Running::start(options(vec![safe_map()])).await;
+#[test]
+fn idle_peers_may_send_100_frames_per_second() {
+    let server = Running::start(options(vec![safe_map()]));
     for (frames, fine) in [(limits::MAX_IDLE_FRAMES_PER_SECOND, true), (limits::MAX_IDLE_FRAMES_PER_SECOND + 1, false)]
     {
-        let mut client = server.connect().await;
-        for _ in 0..frames {
-            client.socket.feed(Message::text("[]")).await.unwrap();
+        let mut client = server.connect();
+        for _ in 1..frames {
+            client.socket.write(Message::text("[]")).unwrap();
         }
-        let _ = client.socket.send(Message::text(json!({"type": "VIEWER"}).to_string())).await;
-        // Before the first game, a viewer receives only pings, or a close frame if it is
-        // disconnected.
-        let heard = timeout(Duration::from_millis(500), client.next()).await;
-        match heard {
-            Ok(Err(frame)) => assert!(!fine && frame.unwrap().reason.as_str() == "too many frames"),
-            Ok(Ok(state)) => panic!("{state}"),
-            Err(_) => assert!(fine),
+        // The last frame.
+        let is_answered = client.ping();
+        assert_eq!(is_answered, fine);
+        if !fine {
+            assert_eq!(server.client_notes(3)[2], "disconnected before its game: too many frames");
         }
     }
 }
 
-#[tokio::test]
-async fn number_of_waiting_bots_is_limited() {
-    let server = Running::start(options(vec![safe_map()])).await;
-    let mut playing = server.register().await;
-    playing.state().await;
+#[test]
+fn number_of_waiting_bots_is_limited() {
+    let server = Running::start(options(vec![safe_map()]));
+    let mut playing = server.register();
+    playing.state();
     let mut waiting = Vec::new();
     for _ in 0..limits::MAX_WAITING_BOTS {
-        waiting.push(server.register().await);
+        waiting.push(server.register());
     }
     // A bot is registered once its ping is answered.
-    for bot in &mut waiting {
-        bot.socket.send(Message::Ping(Default::default())).await.unwrap();
-        let answer = timeout(TIMEOUT, bot.socket.next()).await.unwrap();
-        assert!(matches!(answer, Some(Ok(Message::Pong(_)))), "{answer:?}");
-    }
-    let turned_away = server.register().await.closed().await;
+    assert!(waiting.iter_mut().all(Client::ping));
+    let turned_away = server.register().closed();
     assert_eq!(turned_away, (1013, "too many waiting bots".to_owned()));
     drop(waiting.pop());
-    let late = async {
-        // The place becomes free as soon as the server notices that the bot has left.
-        loop {
-            let mut bot = server.register().await;
-            bot.socket.send(Message::Ping(Default::default())).await.unwrap();
-            match timeout(TIMEOUT, bot.socket.next()).await.unwrap() {
-                Some(Ok(Message::Pong(_))) => break bot,
-                _ => sleep(Duration::from_millis(10)).await,
-            }
-        }
-    };
-    drop(timeout(TIMEOUT, late).await.expect("a free place"));
+    // The place becomes free as soon as the server notices that the bot has left.
+    wait_for("a free place", || server.register().ping().then_some(()));
 }
 
-#[tokio::test]
-async fn number_of_connections_is_limited() {
-    let server = Running::start(options(vec![safe_map()])).await;
+#[test]
+fn number_of_connections_is_limited() {
+    let server = Running::start(options(vec![safe_map()]));
     let mut crowd = Vec::new();
     for _ in 0..limits::MAX_CONNECTIONS {
-        crowd.push(TcpStream::connect(&server.address).await.unwrap());
+        crowd.push(stream(&server.address));
     }
     let start = Instant::now();
     let mut byte = [0];
-    let mut further = TcpStream::connect(&server.address).await.unwrap();
-    let read = timeout(TIMEOUT, further.read(&mut byte)).await.expect("closed unread");
+    let read = stream(&server.address).read(&mut byte);
     assert!(matches!(read, Ok(0) | Err(_)) && start.elapsed() < limits::HTTP_TIMEOUT / 2, "{read:?}");
     let mut last = crowd.pop().unwrap();
-    last.write_all(b"GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
+    last.write_all(b"GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
-    timeout(TIMEOUT, last.read_to_string(&mut answer)).await.unwrap().unwrap();
+    last.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
 }

@@ -1,21 +1,18 @@
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
-use futures_util::{SinkExt, StreamExt};
 use getaway::game::{Action, Direction, Layout, Rules, World};
 use getaway::map::Map;
 use getaway::protocol::{GameMessage, MessageWriter};
 use getaway_server::{Event, GameResult, Server, ServerOptions};
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::client::IntoClientRequest;
-use tokio_tungstenite::tungstenite::protocol::CloseFrame;
-use tokio_tungstenite::tungstenite::{self, Message};
+use tungstenite::client::IntoClientRequest;
+use tungstenite::protocol::CloseFrame;
+use tungstenite::{Message, WebSocket};
 
 /// Longer than any operation in these tests takes, even on a busy machine.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
@@ -49,32 +46,38 @@ pub fn options(maps: Vec<Map>) -> ServerOptions {
 pub struct Running {
     pub address: String,
     pub events: Arc<Mutex<Vec<Event>>>,
-    pub task: JoinHandle<()>,
+    pub thread: JoinHandle<()>,
+}
+
+/// Waits until `value` returns something.
+pub fn wait_for<T>(what: &str, mut value: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(value) = value() {
+            return value;
+        }
+        assert!(start.elapsed() < TIMEOUT, "{what}");
+        thread::sleep(Duration::from_millis(5));
+    }
 }
 
 impl Running {
-    pub async fn start(options: ServerOptions) -> Self {
-        let server = Server::bind("127.0.0.1", 0, options).await.unwrap();
-        let address = server.local_addr().unwrap().to_string();
+    pub fn start(options: ServerOptions) -> Self {
+        let server = Server::start("127.0.0.1", 0, options).unwrap();
+        let address = server.address().to_string();
         let events = Arc::new(Mutex::new(Vec::new()));
         let sink = Arc::clone(&events);
-        let task = tokio::spawn(async move {
-            let running = server.run(|event| {
-                sink.lock().unwrap().push(event);
-                Ok::<(), ()>(())
-            });
-            running.await.unwrap();
-        });
-        Self { address, events, task }
+        let thread = thread::spawn(move || server.events().iter().for_each(|event| sink.lock().unwrap().push(event)));
+        Self { address, events, thread }
     }
 
-    pub async fn connect(&self) -> Client {
-        connect(&self.address).await
+    pub fn connect(&self) -> Client {
+        connect(&self.address)
     }
 
-    pub async fn register(&self) -> Client {
-        let mut client = self.connect().await;
-        client.send(json!({"type": "REGISTER", "teamName": "tester"})).await;
+    pub fn register(&self) -> Client {
+        let mut client = self.connect();
+        client.send(json!({"type": "REGISTER", "teamName": "tester"}));
         client
     }
 
@@ -86,93 +89,118 @@ impl Running {
         self.events.lock().unwrap().iter().filter_map(ended).collect()
     }
 
-    pub async fn result(&self, number: usize) -> GameResult {
-        let wait = async {
-            loop {
-                if let Some(result) = self.results().get(number - 1) {
-                    return result.clone();
-                }
-                sleep(Duration::from_millis(5)).await;
-            }
-        };
-        timeout(TIMEOUT, wait).await.expect("the game ends")
+    pub fn result(&self, number: usize) -> GameResult {
+        wait_for("the game ends", || self.results().get(number - 1).cloned())
     }
 
-    pub fn notes(&self) -> Vec<String> {
-        let note = |event: &Event| match event {
+    /// Waits for at least `count` notes of games.
+    pub fn notes(&self, count: usize) -> Vec<String> {
+        self.texts(count, |event| match event {
             Event::Note { text, .. } => Some(text.clone()),
             _ => None,
-        };
-        self.events.lock().unwrap().iter().filter_map(note).collect()
+        })
     }
 
-    pub fn client_notes(&self) -> Vec<String> {
-        let note = |event: &Event| match event {
+    /// Waits for at least `count` notes about clients outside games.
+    pub fn client_notes(&self, count: usize) -> Vec<String> {
+        self.texts(count, |event| match event {
             Event::ClientNote { text } => Some(text.clone()),
             Event::Refused { reason, remedy } => Some(format!("refused: {reason}; {remedy}")),
             _ => None,
-        };
-        self.events.lock().unwrap().iter().filter_map(note).collect()
+        })
     }
 
-    pub async fn ended(self) {
-        timeout(TIMEOUT, self.task).await.expect("the server is shutting down").unwrap();
+    fn texts(&self, count: usize, text: impl Fn(&Event) -> Option<String>) -> Vec<String> {
+        wait_for("notes", || {
+            let texts: Vec<_> = self.events.lock().unwrap().iter().filter_map(&text).collect();
+            (texts.len() >= count).then_some(texts)
+        })
+    }
+
+    pub fn ended(self) {
+        wait_for("the server ends", || self.thread.is_finished().then_some(()));
+        self.thread.join().unwrap();
     }
 }
 
 pub struct Client {
-    pub socket: WebSocketStream<TcpStream>,
+    pub socket: WebSocket<TcpStream>,
 }
 
-pub async fn connect(address: &str) -> Client {
-    try_connect(address, &[]).await.unwrap()
+pub fn stream(address: &str) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_nodelay(true).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    stream
 }
 
-pub async fn try_connect(address: &str, headers: &[(&'static str, &str)]) -> Result<Client, tungstenite::Error> {
+pub fn connect(address: &str) -> Client {
+    try_connect(address, &[]).unwrap()
+}
+
+pub fn try_connect(address: &str, headers: &[(&'static str, &str)]) -> Result<Client, tungstenite::Error> {
     let mut request = format!("ws://{address}/").into_client_request().unwrap();
     for &(name, value) in headers {
         request.headers_mut().insert(name, value.parse().unwrap());
     }
-    let stream = TcpStream::connect(address).await.unwrap();
-    stream.set_nodelay(true).unwrap();
-    tokio_tungstenite::client_async(request, stream).await.map(|(socket, _)| Client { socket })
+    match tungstenite::client(request, stream(address)) {
+        Ok((socket, _)) => Ok(Client { socket }),
+        Err(tungstenite::HandshakeError::Failure(error)) => Err(error),
+        Err(tungstenite::HandshakeError::Interrupted(_)) => panic!("no answer"),
+    }
 }
 
 impl Client {
-    pub async fn send(&mut self, json: Value) {
-        self.send_text(&json.to_string()).await;
+    pub fn send(&mut self, json: Value) {
+        self.send_text(&json.to_string());
     }
 
-    pub async fn send_text(&mut self, text: &str) {
-        self.socket.send(Message::text(text)).await.unwrap();
+    pub fn send_text(&mut self, text: &str) {
+        self.socket.send(Message::text(text)).unwrap();
     }
 
-    pub async fn command(&mut self, tick: u32, actions: Value) {
-        self.send(json!({"type": "COMMAND", "tick": tick, "actions": actions})).await;
+    pub fn command(&mut self, tick: u32, actions: Value) {
+        self.send(json!({"type": "COMMAND", "tick": tick, "actions": actions}));
     }
 
-    pub async fn next(&mut self) -> Result<String, Option<CloseFrame>> {
+    /// Waits until the server has handled all frames that were sent to it.
+    pub fn ping(&mut self) -> bool {
+        self.socket.send(Message::Ping(Default::default())).is_ok()
+            && matches!(self.socket.read(), Ok(Message::Pong(_)))
+    }
+
+    pub fn next(&mut self) -> Result<String, Option<CloseFrame>> {
         loop {
-            match timeout(TIMEOUT, self.socket.next()).await.expect("a frame or a close") {
-                Some(Ok(Message::Text(text))) => return Ok(text.to_string()),
-                Some(Ok(Message::Close(frame))) => {
+            match self.socket.read() {
+                Ok(Message::Text(text)) => return Ok(text.to_string()),
+                Ok(Message::Close(frame)) => {
                     // The library answers the close frame during the next read.
-                    let _ = self.socket.next().await;
+                    let _ = self.socket.read();
                     return Err(frame);
                 }
-                Some(Ok(_)) => {}
-                Some(Err(_)) | None => return Err(None),
+                Ok(_) => {}
+                Err(tungstenite::Error::Io(error)) if error.kind() == std::io::ErrorKind::WouldBlock => {
+                    panic!("expected a frame or a close")
+                }
+                Err(_) => return Err(None),
             }
         }
     }
 
-    pub async fn state(&mut self) -> GameMessage {
-        GameMessage::parse(self.next().await.expect("a state")).unwrap()
+    pub fn state(&mut self) -> GameMessage {
+        GameMessage::parse(self.next().expect("a state")).unwrap()
     }
 
-    pub async fn closed(mut self) -> (u16, String) {
+    /// Sends an empty command for each state until the connection is closed.
+    pub fn play(&mut self) {
+        while let Ok(state) = self.next() {
+            self.command(GameMessage::parse(state).unwrap().tick, json!([]));
+        }
+    }
+
+    pub fn closed(mut self) -> (u16, String) {
         loop {
-            match self.next().await {
+            match self.next() {
                 Ok(_) => {}
                 Err(Some(frame)) => return (frame.code.into(), frame.reason.to_string()),
                 Err(None) => panic!("closed without a close frame"),
@@ -194,19 +222,19 @@ pub fn drive(tick: u32) -> Vec<Action> {
 }
 
 /// Plays a game with [`drive`], and compares every frame with the simulator's.
-pub async fn play_along(server: &Running, map: &Map, rules: &Rules) -> (u32, u16) {
+pub fn play_along(server: &Running, map: &Map, rules: &Rules) -> (u32, u16) {
     let world = World::new(&map.layout, rules).unwrap();
     let writer = MessageWriter::new(&world, "tester");
     let mut state = world.start();
-    let mut client = server.register().await;
+    let mut client = server.register();
     while !state.is_over() {
-        let frame = client.next().await.expect("a state");
+        let frame = client.next().expect("a state");
         assert_eq!(frame, writer.write(&state), "{}, tick {}", map.name, state.tick());
         let actions = drive(state.tick().into());
-        client.command(state.tick().into(), serde_json::to_value(&actions).unwrap()).await;
+        client.command(state.tick().into(), serde_json::to_value(&actions).unwrap());
         world.play(&mut state, &actions).unwrap();
     }
-    assert_eq!(client.closed().await, (1000, "the game is over".to_owned()));
+    assert_eq!(client.closed(), (1000, "the game is over".to_owned()));
     (world.score(&state), state.tick())
 }
 
@@ -222,21 +250,20 @@ pub fn page_request(address: &str, path: &str) -> String {
     format!("POST {path} HTTP/1.1\r\n{headers}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 }
 
-pub async fn raw(address: &str, request: &[u8]) -> String {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all(request).await.unwrap();
+pub fn raw(address: &str, request: &[u8]) -> String {
+    let mut stream = stream(address);
+    // The server may answer and close before it has read all of the request.
+    let _ = stream.write_all(request);
     let mut answer = Vec::new();
-    let _ = timeout(TIMEOUT, stream.read_to_end(&mut answer)).await.expect("the server closes");
+    let is_late = stream.read_to_end(&mut answer).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock);
+    assert!(!is_late, "the server closes the connection");
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-pub async fn first_line(address: &str, request: &[u8]) -> String {
-    let mut stream = TcpStream::connect(address).await.unwrap();
-    stream.write_all(request).await.unwrap();
-    let mut line = Vec::new();
-    while !line.ends_with(b"\n") {
-        let byte = timeout(TIMEOUT, stream.read_u8()).await.expect("an answer").unwrap();
-        line.push(byte);
-    }
-    String::from_utf8(line).unwrap()
+pub fn first_line(address: &str, request: &[u8]) -> String {
+    let mut stream = stream(address);
+    stream.write_all(request).unwrap();
+    let mut line = String::new();
+    BufReader::new(stream).read_line(&mut line).expect("an answer");
+    line
 }

@@ -1,12 +1,13 @@
+use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use getaway_server::{ENDPOINTS, ViewerServer, limits};
 use getaway_viewer::{GameLibrary, Page, PageSource, RecordingSource};
-use serde_json::json;
-use tokio_tungstenite::tungstenite;
-use tokio_tungstenite::tungstenite::http::StatusCode;
+use tungstenite::http::StatusCode;
 
 use super::harness::*;
 
@@ -76,37 +77,34 @@ fn path_of(endpoint: &str) -> String {
     endpoint.split('/').map(part).collect::<Vec<String>>().join("/")
 }
 
-async fn viewer() -> String {
+fn viewer() -> String {
     let recording = "../../games/cul-de-sacs-stroll-until-caught.jsonl.gz";
     let library = GameLibrary::new(None, Vec::new());
     let recording = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(recording);
     library.add(&RecordingSource::File(recording)).expect("a recording");
-    let viewer =
-        ViewerServer::bind(0, Page::new(PageSource::Library, None), Arc::default(), Some(Arc::new(library))).await;
+    let viewer = ViewerServer::bind(0, Page::new(PageSource::Library, None), Arc::default(), Some(Arc::new(library)));
     let viewer = viewer.expect("a free port");
     let address = viewer.local_addr().expect("an address").to_string();
-    tokio::spawn(viewer.run());
+    thread::spawn(|| viewer.run());
     address
 }
 
-async fn server_after_a_game() -> Running {
-    let server = Running::start(options(vec![deadly_map()])).await;
-    let mut bot = server.register().await;
-    while let Ok(state) = bot.next().await {
-        bot.command(getaway::protocol::GameMessage::parse(state).unwrap().tick, json!([])).await;
-    }
-    server.result(1).await;
+fn server_after_a_game() -> Running {
+    let server = Running::start(options(vec![deadly_map()]));
+    let mut bot = server.register();
+    bot.play();
+    server.result(1);
     server
 }
 
-#[tokio::test]
-async fn requests_across_sites_are_refused_at_every_endpoint() {
-    let server = server_after_a_game().await;
+#[test]
+fn requests_across_sites_are_refused_at_every_endpoint() {
+    let server = server_after_a_game();
     let upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                    Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
     let plain = "Connection: close\r\nContent-Length: 0\r\n";
     let (mut refused, mut allowed) = (0, 0);
-    for address in [viewer().await, server.address.clone()] {
+    for address in [viewer(), server.address.clone()] {
         let unknown = ("GET", "/nothing".to_owned());
         let paths = ENDPOINTS.iter().map(|endpoint| (endpoint.method.as_str(), path_of(endpoint.path)));
         for (own_method, path) in paths.chain([unknown]) {
@@ -114,7 +112,7 @@ async fn requests_across_sites_are_refused_at_every_endpoint() {
                 for (method, more) in
                     [("GET", plain), ("HEAD", plain), ("POST", plain), ("PUT", plain), ("GET", upgrade)]
                 {
-                    let answer = first_line(&address, source.request(method, &path, more).as_bytes()).await;
+                    let answer = first_line(&address, source.request(method, &path, more).as_bytes());
                     let is_refused = source.is_refused(&address, method);
                     assert_eq!(answer.starts_with("HTTP/1.1 403"), is_refused, "{method} {path} {source:?}: {answer}");
                     assert!(
@@ -131,10 +129,10 @@ async fn requests_across_sites_are_refused_at_every_endpoint() {
     assert!(refused > requests / 2, "{refused} of {requests}");
 }
 
-#[tokio::test]
-async fn page_gets_what_it_asks_for() {
-    let server = server_after_a_game().await;
-    for (address, has_library) in [(viewer().await, true), (server.address.clone(), false)] {
+#[test]
+fn page_gets_what_it_asks_for() {
+    let server = server_after_a_game();
+    for (address, has_library) in [(viewer(), true), (server.address.clone(), false)] {
         let if_library = if has_library { "200" } else { "404" };
         for (path, status) in [
             ("/games", if_library),
@@ -154,30 +152,43 @@ async fn page_gets_what_it_asks_for() {
             ("/branch/1/0/m/canary:plan", "422"),
             ("/branch/1/0/m/os:abort", "422"),
         ] {
-            let answer = raw(&address, page_request(&address, path).as_bytes()).await;
+            let answer = raw(&address, page_request(&address, path).as_bytes());
             assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
             assert!(answer.contains("cross-origin-resource-policy: same-origin"), "{path}: {answer}");
         }
-        let unknown = raw(&address, page_request(&address, "/branch/1/0/m/canary:plan").as_bytes()).await;
+        let unknown = raw(&address, page_request(&address, "/branch/1/0/m/canary:plan").as_bytes());
         assert!(unknown.contains("no planner named canary:plan: "), "{unknown}");
     }
 }
 
-#[tokio::test]
-async fn broken_upload_is_not_called_too_long() {
-    let address = viewer().await;
+#[test]
+fn length_of_an_upload_must_be_stated_and_is_limited() {
+    let address = viewer();
     let request = |header: &str| page_request(&address, "/open").replace("Content-Length: 0", header);
-    let broken = request("Transfer-Encoding: chunked") + "not a chunk\r\n";
-    let no_recording = request("Content-Length: 3000000") + &"x".repeat(3_000_000);
-    for (request, status) in [(broken, "400"), (no_recording, "422")] {
-        let answer = first_line(&address, request.as_bytes()).await;
+    for (request, status) in [
+        (request("Content-Length: 3000000") + &"x".repeat(3_000_000), "422"),
+        (request("Content-Length: 67108865") + &"x".repeat(3_000_000), "413"),
+        (request("Content-Length: 18446744073709551616"), "411"),
+        (request("Transfer-Encoding: chunked") + "not a chunk\r\n", "411"),
+        (request("Transfer-Encoding: chunked\r\nContent-Length: 5") + "0\r\n\r\n", "411"),
+    ] {
+        let answer = raw(&address, request.as_bytes());
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
     }
+    let mut short = stream(&address);
+    short.write_all((request("Content-Length: 9") + "too short").as_bytes().split_last().unwrap().1).unwrap();
+    short.shutdown(Shutdown::Write).unwrap();
+    let mut answer = String::new();
+    short.read_to_string(&mut answer).unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 400") && answer.ends_with("8 bytes: expected 9, the Content-Length"),
+        "{answer}"
+    );
 }
 
-#[tokio::test]
-async fn foreign_pages_are_rejected() {
-    let server = Running::start(options(vec![safe_map()])).await;
+#[test]
+fn foreign_pages_are_rejected() {
+    let server = Running::start(options(vec![safe_map()]));
     let own = format!("http://{}", server.address);
     let port = server.address.rsplit(':').next().unwrap();
     let (unspecified, own_unspecified) = (format!("0.0.0.0:{port}"), format!("http://0.0.0.0:{port}"));
@@ -197,18 +208,19 @@ async fn foreign_pages_are_rejected() {
         (vec![("host", &unspecified), ("origin", "http://0.0.0.0:1")], false),
         (vec![("host", &unspecified), ("origin", "https://evil.example")], false),
     ] {
-        match try_connect(&server.address, &headers).await {
+        match try_connect(&server.address, &headers) {
             Ok(_) => assert!(fine, "{headers:?}"),
             Err(tungstenite::Error::Http(response)) => {
                 assert!(!fine, "{headers:?}");
                 assert_eq!(response.status(), StatusCode::FORBIDDEN);
-                refused.push(String::from_utf8(response.into_body().unwrap_or_default()).unwrap());
+                let answer = String::from_utf8(response.into_body().unwrap_or_default()).unwrap();
+                refused.push(format!("refused: {}", answer.trim_end_matches(".\n")));
             }
             Err(error) => panic!("{headers:?}: {error}"),
         }
     }
-    let notes = server.client_notes();
-    assert_eq!(notes.len(), refused.len(), "one event per refused handshake: {notes:?}");
+    let notes = server.client_notes(refused.len());
+    assert_eq!(notes, refused, "the server's log and the client get the same reason");
     assert_eq!(
         notes[2],
         "refused: the Origin header is \"https://evil.example\": expected none, or this server's own page; \
@@ -218,76 +230,84 @@ async fn foreign_pages_are_rejected() {
     assert!(notes[5].starts_with("refused: the Host header is \"evil.example\": expected a name of this machine"));
 }
 
-#[tokio::test]
-async fn broken_handshakes_are_reported() {
-    let server = Running::start(options(vec![safe_map()])).await;
+#[test]
+fn broken_handshakes_are_reported() {
+    let server = Running::start(options(vec![safe_map()]));
     let upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n";
     let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
     for (path, more, status) in [("/", "", "400"), ("/game", key, "404"), ("/", "Sec-WebSocket-Version: 8\r\n", "400")]
     {
         let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{upgrade}{more}\r\n");
-        // The server may keep the connection open after its answer, so only the first line is read.
-        let answer = first_line(&server.address, request.as_bytes()).await;
+        let answer = raw(&server.address, request.as_bytes());
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
     }
-    let notes = server.client_notes();
+    let notes = server.client_notes(3);
     assert_eq!(notes.len(), 3, "{notes:?}");
     assert!(notes[0].starts_with("refused: not a websocket handshake: "), "{notes:?}");
-    assert_eq!(
-        notes[1],
-        "refused: no websocket at \"/game\": expected the path /; connect to the address without a path"
-    );
+    assert_eq!(notes[1], "refused: nothing at \"/game\": expected the path /; connect to the address without a path");
 }
 
-#[tokio::test]
-async fn same_port_serves_the_page_and_nothing_else() {
-    let server = Running::start(options(vec![safe_map()])).await;
+#[test]
+fn same_port_serves_the_page_and_nothing_else() {
+    let server = Running::start(options(vec![safe_map()]));
     let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    let page = raw(&server.address, get("/").as_bytes()).await;
+    let page = raw(&server.address, get("/").as_bytes());
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("<title>getaway</title>"), "{page}");
     assert!(page.contains("frame-ancestors 'none'") && page.contains("connect-src 'self'"), "{page}");
     let post = |path: &str| page_request(&server.address, path);
-    assert!(raw(&server.address, post("/replay/0/0").as_bytes()).await.starts_with("HTTP/1.1 204"), "no game yet");
+    assert!(raw(&server.address, post("/replay/0/0").as_bytes()).starts_with("HTTP/1.1 204"), "no game yet");
     for path in ["/Cargo.toml", "/../Cargo.toml", "/%2e%2e/Cargo.toml", "//etc/passwd", "/maps"] {
-        let answer = raw(&server.address, get(path).as_bytes()).await;
+        let answer = raw(&server.address, get(path).as_bytes());
         assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
     }
-    assert!(raw(&server.address, post("/").as_bytes()).await.starts_with("HTTP/1.1 405"));
+    assert!(raw(&server.address, post("/").as_bytes()).starts_with("HTTP/1.1 405"));
     let no_key = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
-    let answer = raw(&server.address, no_key.as_bytes()).await;
+    let answer = raw(&server.address, no_key.as_bytes());
     assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");
     let head = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(limits::MAX_REQUEST_HEAD_BYTES));
-    let answer = raw(&server.address, head.as_bytes()).await;
+    let answer = raw(&server.address, head.as_bytes());
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
-    assert!(raw(&server.address, b"\0\xff nonsense\r\n\r\n").await.starts_with("HTTP/1.1 400"));
+    assert!(raw(&server.address, b"\0\xff nonsense\r\n\r\n").starts_with("HTTP/1.1 400"));
 }
 
-#[tokio::test]
-async fn incomplete_requests_time_out() {
-    let server = Running::start(options(vec![safe_map()])).await;
+#[test]
+fn incomplete_requests_time_out() {
+    let server = Running::start(options(vec![safe_map()]));
     let start = Instant::now();
     let halves = [&b""[..], b"GET / HT", b"GET / HTTP/1.1\r\nHost: localhost\r\n"];
-    let answers = halves.map(|half| raw(&server.address, half));
-    for answer in futures_util::future::join_all(answers).await {
+    let answers = halves.map(|half| {
+        let address = server.address.clone();
+        thread::spawn(move || raw(&address, half))
+    });
+    // A head that never ends, byte by byte.
+    let mut slow = stream(&server.address);
+    for byte in b"GET / HTTP/1.1\r\n".iter().chain(b"X: y\r\n".iter().cycle()) {
+        thread::sleep(Duration::from_millis(50));
+        if slow.write_all(&[*byte]).is_err() {
+            break;
+        }
+    }
+    for answer in answers {
+        let answer = answer.join().unwrap();
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
     }
     assert!(start.elapsed() < limits::HTTP_TIMEOUT * 3);
 }
 
-#[tokio::test]
-async fn length_of_a_request_is_limited() {
-    let server = Running::start(options(vec![safe_map()])).await;
+#[test]
+fn length_of_a_request_is_limited() {
+    let server = Running::start(options(vec![safe_map()]));
     for (bytes, status) in [(limits::MAX_REQUEST_HEAD_BYTES - 1, "404"), (limits::MAX_REQUEST_HEAD_BYTES + 1, "431")] {
         let (start, end) = ("GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nX: ", "\r\n\r\n");
         let request = format!("{start}{}{end}", "x".repeat(bytes - start.len() - end.len()));
-        let answer = raw(&server.address, request.as_bytes()).await;
+        let answer = raw(&server.address, request.as_bytes());
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{bytes} bytes: {answer}");
     }
 }
 
-#[tokio::test]
-async fn no_path_serves_a_file() {
-    let server = Running::start(options(vec![safe_map()])).await;
+#[test]
+fn no_path_serves_a_file() {
+    let server = Running::start(options(vec![safe_map()]));
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
     let encoded = manifest.replace('/', "%2f");
     for path in [
@@ -312,7 +332,7 @@ async fn no_path_serves_a_file() {
         "/proc/self/environ",
     ] {
         let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-        let answer = raw(&server.address, request.as_bytes()).await;
+        let answer = raw(&server.address, request.as_bytes());
         assert!(
             answer.starts_with("HTTP/1.1 4") || answer.starts_with("HTTP/1.1 200") || answer.is_empty(),
             "{path}: {answer}"

@@ -4,20 +4,17 @@
 //! receiving the command.
 
 use std::fmt;
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use futures_util::{SinkExt, StreamExt};
 use getaway::game::{Action, LAST_TICK, Rules};
 use getaway::inference::variant;
 use getaway::search::Generator;
 use serde_json::Value;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::time::timeout;
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
+use tungstenite::{Message, WebSocket};
 
 use crate::common::root;
 use crate::disturbed::{Disturbance, Maps, Server, draw_disturbances};
@@ -62,20 +59,20 @@ fn start_bot(folder: &Path, port: u16, no_jump: bool) -> Running {
     Running(command.spawn().expect("a Python environment made by run.sh or test.sh"))
 }
 
-async fn next_text(socket: &mut WebSocketStream<TcpStream>) -> String {
+fn next_text(socket: &mut WebSocket<TcpStream>) -> String {
     loop {
-        let message = timeout(TIMEOUT, socket.next()).await.expect("a command").expect("an open socket");
-        if let Message::Text(text) = message.expect("a frame") {
+        if let Message::Text(text) = socket.read().expect("a command") {
             return text.to_string();
         }
     }
 }
 
-async fn accept(listener: &TcpListener) -> WebSocketStream<TcpStream> {
-    let (stream, _) = timeout(TIMEOUT, listener.accept()).await.expect("the bot connects").unwrap();
+fn accept(listener: &TcpListener) -> WebSocket<TcpStream> {
+    let (stream, _) = listener.accept().expect("the bot connects");
     stream.set_nodelay(true).unwrap();
-    let mut socket = tokio_tungstenite::accept_async(stream).await.unwrap();
-    assert!(next_text(&mut socket).await.contains("REGISTER"));
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    let mut socket = tungstenite::accept(stream).unwrap();
+    assert!(next_text(&mut socket).contains("REGISTER"));
     socket
 }
 
@@ -107,7 +104,7 @@ impl fmt::Display for Times {
     }
 }
 
-async fn play(seed: u64, maps: &Maps, folder: &Path, times: &mut Times) {
+fn play(seed: u64, maps: &Maps, folder: &Path, times: &mut Times) {
     let mut random = Generator::from_seed(seed);
     let (map, layout) = maps.draw(&mut random);
     let rules = if random.below(2) == 0 { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
@@ -116,10 +113,10 @@ async fn play(seed: u64, maps: &Maps, folder: &Path, times: &mut Times) {
     let mut disturbances = draw_disturbances(&mut random);
     let mut server = Server::new(layout, &truth, random);
 
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let mut bot = start_bot(folder, port, rules.no_jump);
-    let mut socket = accept(&listener).await;
+    let mut socket = accept(&listener);
     let (start, mut last) = (Instant::now(), None);
     while server.tick() <= LAST_TICK && start.elapsed() < GAME_MAX {
         if server.state.is_over() {
@@ -134,7 +131,7 @@ async fn play(seed: u64, maps: &Maps, folder: &Path, times: &mut Times) {
             last = Some((disturbance, server.tick()));
             if disturbance == Disturbance::Rejoin {
                 bot = start_bot(folder, port, rules.no_jump);
-                socket = accept(&listener).await;
+                socket = accept(&listener);
             }
         }
         if server.state.is_over() {
@@ -143,8 +140,8 @@ async fn play(seed: u64, maps: &Maps, folder: &Path, times: &mut Times) {
         let message = serde_json::to_string(&server.message()).unwrap();
         STALL_MS.store(0, Ordering::Relaxed);
         let sent = Instant::now();
-        socket.send(Message::text(message)).await.unwrap();
-        let text = next_text(&mut socket).await;
+        socket.send(Message::text(message)).unwrap();
+        let text = next_text(&mut socket);
         times.add(sent.elapsed(), || {
             std::thread::sleep(Duration::from_millis(5));
             let stall_ms = STALL_MS.load(Ordering::Relaxed);
@@ -163,9 +160,9 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-#[tokio::test]
+#[test]
 #[ignore = "plays 1000 games of up to 5 s; needs the Python environment of run.sh"]
-async fn bot_is_never_late_in_many_disturbed_games() {
+fn bot_is_never_late_in_many_disturbed_games() {
     let (folder, maps) = (root(), Maps::new());
     let busy: Vec<Running> = (0..number("GETAWAY_BUSY", 0))
         .map(|_| Running(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap()))
@@ -174,7 +171,7 @@ async fn bot_is_never_late_in_many_disturbed_games() {
     let mut times = Times::default();
     let (first, games) = (number("GETAWAY_SEED", 1), number("GETAWAY_GAMES", 1000));
     for game in 0..games {
-        play(first + game, &maps, &folder, &mut times).await;
+        play(first + game, &maps, &folder, &mut times);
         if (game + 1) % 50 == 0 || game + 1 == games {
             println!("{} games beside {} busy loops: {times}", game + 1, busy.len());
         }

@@ -3,10 +3,9 @@
 use std::env;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread::sleep;
 use std::time::{Duration, Instant};
-
-use tokio::time::sleep;
 
 use getaway::map::Map;
 use getaway_arena::{LATE_SHARE, Program, ProgramEnd, STARTUP_TIME};
@@ -51,59 +50,49 @@ pub fn play(
     port: u16,
     stop: &AtomicBool,
 ) -> Result<Trial, CliError> {
-    let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let threads = threads.map_err(|error| CliError::Input(format!("cannot start threads: {error}")))?;
-    threads.block_on(async {
-        let options = ServerOptions { games: Some(1), ..ServerOptions::with_maps(vec![map]) };
-        let server = Server::bind(HOST, port, options).await.map_err(cannot_listen)?;
-        let address = server.local_addr().map_err(|error| CliError::Input(format!("no address: {error}")))?;
-        let mut variables = clean_environment();
-        variables.push(("TOKEN".to_owned(), TOKEN.to_owned()));
-        if port != PORT {
-            variables.push(("SERVER_URL".to_owned(), format!("ws://{address}")));
-        }
-        let variables: Vec<(&str, String)> =
-            variables.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-        let mut program = Program::start(&command(folder, environment), &variables)
-            .map_err(|error| CliError::Input(format!("cannot start the bot: {error}")))?;
-        let seen = Mutex::new(Seen::default());
-        let start = Instant::now();
-        tokio::select! {
-            result = server.run(|event| { lock(&seen).add(event); Ok::<(), CliError>(()) }) => result?,
-            () = absence(&mut program, &seen, start, stop) => {}
-        }
-        let end = Instant::now() + EXIT_TIME;
-        while lock(&seen).result.is_some() && program.status().is_none() && Instant::now() < end {
-            sleep(POLL_INTERVAL).await;
-        }
-        if stop.load(Ordering::Relaxed) {
-            return Err(CliError::Interrupted("interrupted during the game".to_owned()));
-        }
-        let has_ended = program.status().map(|status| status.success());
-        let end = program.end();
-        Ok(seen.into_inner().unwrap_or_else(PoisonError::into_inner).judge(has_ended, &end, &address.to_string()))
-    })
-}
-
-/// Returns after Ctrl-C. If no game begins, also returns [`STARTUP_TIME`] after the program's
-/// start, or [`SETTLE_TIME`] after its exit.
-async fn absence(program: &mut Program, seen: &Mutex<Seen>, start: Instant, stop: &AtomicBool) {
-    let mut ended: Option<Instant> = None;
-    loop {
-        let has_game = lock(seen).has_token.is_some();
-        if program.status().is_some() {
-            ended.get_or_insert_with(Instant::now);
-        }
-        let is_late = start.elapsed() > STARTUP_TIME || ended.is_some_and(|ended| ended.elapsed() > SETTLE_TIME);
-        if stop.load(Ordering::Relaxed) || is_late && !has_game {
-            return;
-        }
-        sleep(POLL_INTERVAL).await;
+    let options = ServerOptions { games: Some(1), ..ServerOptions::with_maps(vec![map]) };
+    let server = Server::start(HOST, port, options).map_err(cannot_listen)?;
+    let address = server.address();
+    let mut variables = clean_environment();
+    variables.push(("TOKEN".to_owned(), TOKEN.to_owned()));
+    if port != PORT {
+        variables.push(("SERVER_URL".to_owned(), format!("ws://{address}")));
     }
+    let variables: Vec<(&str, String)> = variables.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let mut program = Program::start(&command(folder, environment), &variables)
+        .map_err(|error| CliError::Input(format!("cannot start the bot: {error}")))?;
+    let seen = watch(&server, &mut program, stop);
+    let end = Instant::now() + EXIT_TIME;
+    while seen.result.is_some() && program.status().is_none() && Instant::now() < end {
+        sleep(POLL_INTERVAL);
+    }
+    if stop.load(Ordering::Relaxed) {
+        return Err(CliError::Interrupted("interrupted during the game".to_owned()));
+    }
+    let has_ended = program.status().map(|status| status.success());
+    let end = program.end();
+    Ok(seen.judge(has_ended, &end, &address.to_string()))
 }
 
-fn lock(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
-    seen.lock().unwrap_or_else(PoisonError::into_inner)
+/// Watches until the server ends, or Ctrl-C. If no game begins, stops [`STARTUP_TIME`] after the
+/// program's start, or [`SETTLE_TIME`] after its exit.
+fn watch(server: &Server, program: &mut Program, stop: &AtomicBool) -> Seen {
+    let (mut seen, start, mut exit) = (Seen::default(), Instant::now(), None::<Instant>);
+    while !stop.load(Ordering::Relaxed) {
+        match server.events().recv_timeout(POLL_INTERVAL) {
+            Ok(event) => seen.add(event),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if program.status().is_some() {
+            exit.get_or_insert_with(Instant::now);
+        }
+        let is_late = start.elapsed() > STARTUP_TIME || exit.is_some_and(|exit| exit.elapsed() > SETTLE_TIME);
+        if is_late && seen.has_token.is_none() {
+            break;
+        }
+    }
+    seen
 }
 
 fn cannot_listen(error: ServerError) -> CliError {
