@@ -7,10 +7,15 @@
 //! Under DNS rebinding, `Origin` matches `Host`, but `Host` does not name this machine. The
 //! unspecified address (`0.0.0.0`, `[::]`) is a valid `Host`: it reaches this machine, and DNS
 //! rebinding cannot use it.
+//!
+//! Programs usually send no `Origin`, but some libraries need one, often `http://localhost`. A page
+//! of another server on this machine has such an origin too, and Chromium's websocket handshakes
+//! lack `Sec-Fetch-Site`. But all browsers add `User-Agent`, `Accept-Language` and `Pragma`, and no
+//! page can remove them. So each of these headers marks the request of a browser.
 
 use std::net::IpAddr;
 
-use tungstenite::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use tungstenite::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -24,9 +29,9 @@ pub(crate) struct Refusal {
 const VALUE_CHARS_MAX: usize = 100;
 
 /// `Origin` must match `Host`, as in requests from this server's page. A GET or HEAD, including
-/// a websocket handshake, may lack `Origin`, because programs usually send none. `Sec-Fetch-Site`,
-/// if present, must be `same-origin` or `none`. With `on_loopback`, `Host` must name this machine
-/// or be the unspecified address.
+/// a websocket handshake, may lack `Origin`, and that of a program may name any origin on this
+/// machine. `Sec-Fetch-Site`, if present, must be `same-origin` or `none`. With `on_loopback`,
+/// `Host` must name this machine or be the unspecified address.
 pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> Result<(), Refusal> {
     let host = single(headers, &header::HOST);
     let host_name = host.ok().flatten().and_then(|host| host.to_str().ok());
@@ -52,14 +57,32 @@ pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> 
         schemes.iter().any(|scheme| origin.strip_prefix(scheme).is_some_and(is_at_host))
     };
     let is_read = method == Method::GET || method == Method::HEAD;
-    if origin.is_ok_and(|origin| origin.map_or(is_read, is_own)) {
+    let is_program = is_read && !is_from_browser(headers);
+    let is_allowed = |origin: &HeaderValue| is_own(origin) || is_program && is_on_this_machine(origin);
+    if origin.is_ok_and(|origin| origin.map_or(is_read, is_allowed)) {
         return Ok(());
     }
-    let none = if is_read { "none, or " } else { "" };
+    let others = match (is_read, is_program) {
+        (_, true) => "none, http://localhost, or ",
+        (true, false) => "none, or ",
+        (false, false) => "",
+    };
     Err(Refusal {
-        reason: format!("the Origin header is {}: expected {none}this server's own page", quoted(origin)),
+        reason: format!("the Origin header is {}: expected {others}this server's own page", quoted(origin)),
         remedy: "connect from a program, or open the page that this server serves",
     })
+}
+
+fn is_from_browser(headers: &HeaderMap) -> bool {
+    let is_mozilla = |agent: &HeaderValue| agent.as_bytes().starts_with(b"Mozilla/");
+    [SEC_FETCH_SITE, header::ACCEPT_LANGUAGE, header::PRAGMA].iter().any(|name| headers.contains_key(name))
+        || headers.get_all(header::USER_AGENT).iter().any(is_mozilla)
+}
+
+fn is_on_this_machine(origin: &HeaderValue) -> bool {
+    let is_here = |authority: &str| !authority.contains('@') && is_loopback(authority);
+    Uri::try_from(origin.as_bytes())
+        .is_ok_and(|uri| uri.authority().is_some_and(|authority| is_here(authority.as_str())))
 }
 
 /// Returns the value of a header; `None` if the header is missing. If the header occurs more than
@@ -96,10 +119,10 @@ fn is_unspecified(authority: &str) -> bool {
 /// The name or address in `name:port` or `[address]:port`; the port may be missing.
 fn name_of(authority: &str) -> &str {
     let name = match authority.strip_prefix('[') {
-        Some(rest) => rest.split(']').next(),
-        None => authority.split(':').next(),
+        Some(rest) => rest.split_once(']').filter(|(_, port)| port.is_empty() || port.starts_with(':')),
+        None => Some(authority.split_once(':').unwrap_or((authority, ""))),
     };
-    name.unwrap_or_default()
+    name.unwrap_or_default().0
 }
 
 #[cfg(test)]
@@ -114,6 +137,11 @@ mod tests {
         for origin in origins {
             headers.append(header::ORIGIN, HeaderValue::from_static(origin));
         }
+        headers
+    }
+
+    fn with(mut headers: HeaderMap, name: &'static str, value: &'static str) -> HeaderMap {
+        headers.append(name, HeaderValue::from_static(value));
         headers
     }
 
@@ -136,15 +164,11 @@ mod tests {
             ("0.0.0.0:8765", &["null"], true, false),
             ("0.0.0.0.evil.example:8765", &[], true, false),
             ("0.0.0.0@evil.example:8765", &[], true, false),
+            ("[::1].evil.example:8765", &[], true, false),
             ("127.0.0.1:8765", &["http://127.0.0.1:8765"], true, true),
             ("localhost:8765", &["http://LOCALHOST:8765"], true, true),
             ("[::1]:8765", &["http://[::1]:8765"], true, true),
-            // Other, invalid or repeated origins, such as those of other servers on this machine.
-            ("127.0.0.1:8765", &["http://127.0.0.1:3000"], true, false),
-            ("127.0.0.1:8765", &["http://localhost:3000"], true, false),
-            ("127.0.0.1:8765", &["http://localhost:8765"], true, false),
-            ("localhost:8765", &["http://localhost"], true, false),
-            ("localhost", &["https://localhost"], true, false),
+            // Other, invalid or repeated origins.
             ("127.0.0.1:8765", &["https://evil.example"], true, false),
             ("127.0.0.1:8765", &["http://127.0.0.1.evil.example"], true, false),
             ("127.0.0.1:8765", &["http://localhost.evil.example"], true, false),
@@ -164,7 +188,6 @@ mod tests {
             ("192.168.1.7:8765", &["http://192.168.1.7:8765"], false, true),
             ("192.168.1.7:8765", &[], false, true),
             ("192.168.1.7:8765", &["http://192.168.1.7:80"], false, false),
-            ("192.168.1.7:8765", &["http://localhost:8765"], false, false),
             ("192.168.1.7:8765", &["https://evil.example"], false, false),
         ] {
             let headers = headers(Some(host), origins);
@@ -174,9 +197,46 @@ mod tests {
         }
         assert!(check(&Method::GET, &headers(None, &[]), true).is_err());
         assert!(check(&Method::GET, &headers(None, &[]), false).is_ok());
-        let mut two_hosts = headers(Some("localhost:8765"), &[]);
-        two_hosts.append(header::HOST, HeaderValue::from_static("evil.example"));
+        let two_hosts = with(headers(Some("localhost:8765"), &[]), "host", "evil.example");
         assert!(check(&Method::GET, &two_hosts, true).is_err());
+    }
+
+    #[test]
+    fn origins_on_this_machine_are_accepted_from_programs_but_not_from_browsers() {
+        for (host, on_loopback) in [("127.0.0.1:8765", true), ("localhost:8765", true), ("192.168.1.7:8765", false)] {
+            for origin in [
+                "http://localhost",
+                "http://localhost/",
+                "https://localhost",
+                "http://LOCALHOST:3000",
+                "http://127.0.0.1:3000",
+                "http://127.0.0.1:8766/",
+                "http://[::1]:8766",
+            ] {
+                let program = || headers(Some(host), &[origin]);
+                let go = with(program(), "user-agent", "Go-http-client/1.1");
+                for program in [program(), go, with(program(), "sec-websocket-extensions", "permessage-deflate")] {
+                    assert!(check(&Method::GET, &program, on_loopback).is_ok(), "{host} {program:?}");
+                    assert!(check(&Method::POST, &program, on_loopback).is_err(), "POST {host} {program:?}");
+                }
+                for (name, value) in [
+                    ("sec-fetch-site", "none"),
+                    ("sec-fetch-site", "same-origin"),
+                    ("sec-fetch-site", "same-site"),
+                    ("accept-language", "en-US,en;q=0.9"),
+                    ("pragma", "no-cache"),
+                    ("user-agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36"),
+                ] {
+                    assert!(
+                        check(&Method::GET, &with(program(), name, value), on_loopback).is_err(),
+                        "{origin} {name}"
+                    );
+                }
+            }
+        }
+        for origin in ["http://localhost:1@evil.example", "localhost.evil.example", "http://[::1].evil.example", "//"] {
+            assert!(check(&Method::GET, &headers(Some("localhost"), &[origin]), true).is_err(), "{origin}");
+        }
     }
 
     #[test]
@@ -211,11 +271,11 @@ mod tests {
         assert!(reason(None, &[]).starts_with("the Host header is missing: "));
         assert_eq!(
             reason(Some("0.0.0.0:8765"), &["https://evil.example"]),
-            "the Origin header is \"https://evil.example\": expected none, or this server's own page"
+            "the Origin header is \"https://evil.example\": expected none, http://localhost, or this server's own page"
         );
         assert_eq!(
             reason(Some("0.0.0.0:8765"), &["http://0.0.0.0:8765", "null"]),
-            "the Origin header is \"http://0.0.0.0:8765\", followed by another: expected none, or this server's own page"
+            "the Origin header is \"http://0.0.0.0:8765\", followed by another: expected none, http://localhost, or this server's own page"
         );
         let posted = check(&Method::POST, &headers(Some("localhost"), &[]), true).expect_err("a refusal").reason;
         assert_eq!(posted, "the Origin header is missing: expected this server's own page");

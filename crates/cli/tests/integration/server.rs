@@ -147,7 +147,7 @@ fn command_reports_mistakes_and_refused_handshakes() {
     assert!(lines[0].contains(&format!(", {ticks} commands that could not be read")), "{lines:?}");
     let notes: Vec<&str> = notes.lines().collect();
     let expected = [
-        "refused a websocket: the Origin header is \"https://evil.example\": expected none, or this server's own page; ",
+        "refused a websocket: the Origin header is \"https://evil.example\": expected none, http://localhost, or this server's own page; ",
         "client: ignored a COMMAND before REGISTER: expected {\"type\":\"REGISTER\"",
         "game 1: \\u202etester\\n\\u009b2J plays roundabout",
         "game 1, tick 1: ignored a command that cannot be read: actions: expected an array of actions, found nothing",

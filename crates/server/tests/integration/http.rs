@@ -22,8 +22,10 @@ impl Source {
     fn is_refused(&self, address: &str, method: &str) -> bool {
         let own = format!("http://{address}");
         let is_read = method == "GET" || method == "HEAD";
+        let is_program = is_read && self.fetch_site.is_none();
+        let is_fine = |origin: &String| *origin == own || is_program && origin == "http://localhost:1";
         self.host != address
-            || self.origin.as_ref().is_some_and(|origin| *origin != own)
+            || self.origin.as_ref().is_some_and(|origin| !is_fine(origin))
             || matches!(self.fetch_site, Some("same-site" | "cross-site"))
             || (!is_read && self.origin.is_none())
     }
@@ -196,7 +198,9 @@ fn foreign_pages_are_rejected() {
     for (headers, fine) in [
         (vec![], true),
         (vec![("origin", own.as_str())], true),
-        (vec![("origin", "http://localhost:1234")], false),
+        (vec![("origin", "http://localhost:1234")], true),
+        (vec![("origin", "http://localhost/"), ("user-agent", "Go-http-client/1.1")], true),
+        (vec![("origin", "http://localhost"), ("user-agent", "Mozilla/5.0 (X11; Linux x86_64)")], false),
         (vec![("sec-fetch-site", "same-site")], false),
         (vec![("origin", own.as_str()), ("sec-fetch-site", "same-origin")], true),
         (vec![("origin", "https://evil.example")], false),
@@ -223,7 +227,7 @@ fn foreign_pages_are_rejected() {
     assert_eq!(notes, refused, "the server's log and the client get the same reason");
     assert_eq!(
         notes[2],
-        "refused: the Origin header is \"https://evil.example\": expected none, or this server's own page; \
+        "refused: the Origin header is \"https://evil.example\": expected none, http://localhost, or this server's own page; \
          connect from a program, or open the page that this server serves"
     );
     assert!(notes[1].starts_with("refused: the Sec-Fetch-Site header is \"same-site\": expected same-origin or none"));
