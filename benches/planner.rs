@@ -26,7 +26,7 @@ const UCT_GREEDY: &str = "select(0.2, simulate(greedy))";
 const EVALUATIONS: u64 = 200;
 
 fn maps() -> Vec<Map> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let here = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let shared = std::env::var_os("GETAWAY_SHARED").map_or_else(|| here.join("../shared"), PathBuf::from);
     let folders = [here.join("maps"), shared.join("maps")].into_iter().filter(|folder| folder.is_dir());
     let entries = MapLibrary::new(folders).list().expect("folders of maps");

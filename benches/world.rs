@@ -1,5 +1,5 @@
 //! Measures the speed of stepping games, loading maps and copying states. The benchmarks are named
-//! `GROUP/MAP`. `cargo bench --bench world -- --test` runs each of them once, with the same inputs
+//! `GROUP/MAP`. `cargo bench --package getaway-benches --bench world -- --test` runs each of them once, with the same inputs
 //! and checks.
 //!
 //! `step` and `step_no_jump` replay a complete game, and `step_random` plays random moves. `load`

@@ -1,4 +1,4 @@
-"""Draws the results of `cargo bench --bench bank`:
+"""Draws the results of `cargo bench --package getaway-benches --bench bank`:
 `python tools/bank_plot.py benches/bank.csv benches/generated.csv docs/hardness.svg`.
 
 The plots cover only no-jump maps. The left plot shows the shares of the verdicts by the number of

@@ -56,7 +56,7 @@ impl PlannedGame {
 /// Returns the games on [`OUR_MAPS`], and on the challenge's six maps if the folder
 /// `GETAWAY_SHARED` (default: `../shared`) exists.
 pub fn all() -> Vec<BenchGame> {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let here = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let ours = OUR_MAPS.map(|name| our_game(here, name));
     let named = std::env::var_os("GETAWAY_SHARED").map(PathBuf::from);
     let shared = named.unwrap_or_else(|| here.join("../shared"));

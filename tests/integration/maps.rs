@@ -239,8 +239,12 @@ fn every_truncation_is_an_error() {
 
 #[test]
 fn bundled_maps_are_valid() {
-    let maps: Vec<Map> =
-        MapLibrary::new([crate::common::root().join("maps")]).list().unwrap().iter().map(|entry| entry.load().unwrap()).collect();
+    let maps: Vec<Map> = MapLibrary::new([crate::common::root().join("maps")])
+        .list()
+        .unwrap()
+        .iter()
+        .map(|entry| entry.load().unwrap())
+        .collect();
     assert!(maps.len() >= 10);
     for map in &maps {
         let layout = &map.layout;

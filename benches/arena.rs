@@ -5,7 +5,6 @@
 //! equal those of the plain games.
 
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -24,7 +23,7 @@ const THREADS: [usize; 2] = [1, 2];
 const ROUNDS: usize = 41;
 
 fn maps() -> Vec<Map> {
-    let library = MapLibrary::new([Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps")]);
+    let library = MapLibrary::new([concat!(env!("CARGO_MANIFEST_DIR"), "/../maps")]);
     MAPS.iter().map(|name| library.find(name).expect("one of our maps")).collect()
 }
 
