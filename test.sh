@@ -32,9 +32,12 @@ require_rust
 # there are processors.
 RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(getconf _NPROCESSORS_ONLN)))}
 export RUST_TEST_THREADS
-section tests cargo test --release --locked
+# With the extension, cargo builds the dependencies with the same features as in run.sh, so it builds
+# them once. The variable, which maturin also sets, avoids linking libpython.
+PYO3_BUILD_EXTENSION_MODULE=1 section tests cargo test --release --locked --workspace --exclude getaway-benches --exclude getaway-playground
 if [ -d "${GETAWAY_SHARED:-../shared}" ] || [ "${GETAWAY_REQUIRE_SHARED:-}" = 1 ]; then
-  section 'recordings of the real server' cargo test --release --locked --package getaway-tests --test integration shared:: -- --ignored
+  PYO3_BUILD_EXTENSION_MODULE=1 section 'recordings of the real server' cargo test --release --locked --workspace \
+    --exclude getaway-benches --exclude getaway-playground --test integration shared:: -- --ignored
 fi
 section 'Python extension and bot' python_tests
 
