@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tempfile::Builder;
+use tempfile::{Builder, NamedTempFile};
 use thiserror::Error;
 
 use getaway::files;
@@ -153,12 +153,7 @@ impl Journal {
         if path.symlink_metadata().is_ok() {
             return Err(failed(io::ErrorKind::AlreadyExists.into()));
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut builder = Builder::new();
-        builder.prefix(".getaway-").suffix(".partial");
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let partial = builder.tempfile_in(folder).map_err(failed)?;
+        let partial = partial_file(path).map_err(failed)?;
         lock(path, partial.as_file())?;
         let (file, partial_path) = partial.into_parts();
         let mut journal = Self { path: path.to_owned(), file, size_bytes: 0, hash: FnvHasher::default() };
@@ -255,7 +250,20 @@ impl Journal {
     }
 }
 
-fn lock(path: &Path, file: &File) -> Result<(), JournalError> {
+/// Creates a temporary file next to `path`. It is deleted when dropped. On Unix, sets the
+/// permissions of an ordinary new file (0666 less the umask), because by default only the owner can
+/// read a temporary file.
+pub fn partial_file(path: &Path) -> io::Result<NamedTempFile> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = Builder::new();
+    builder.prefix(".getaway-").suffix(".partial");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+/// Locks an open file against other processes until it is closed. `path` is for the error.
+pub fn lock(path: &Path, file: &File) -> Result<(), JournalError> {
     file.try_lock().map_err(|error| match error {
         TryLockError::WouldBlock => JournalError::InUse { path: path.to_owned() },
         TryLockError::Error(source) => JournalError::File { path: path.to_owned(), source },

@@ -62,7 +62,7 @@ pub use external::{
 pub use external_summary::{ExternalSummary, FailureCount, LATE_SHARE, external_summaries};
 pub use game::{GameError, TEAM, play};
 pub use jobs::{BUILD, Channel, Jobs, RemoteError, check_build};
-pub use journal::{FileKind, Journal, JournalError};
+pub use journal::{FileKind, Journal, JournalError, lock, partial_file};
 pub use ladder::{
     EntrantState, LadderError, LadderGame, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
     LadderStanding, LadderText, PairResult, VersionTest, ladder_page, request, run_ladder,

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use tempfile::{Builder, NamedTempFile};
 
 use getaway::files::Existing;
+use getaway_arena::partial_file;
 
 use crate::error::{CliError, exists, unwritable};
 
@@ -64,7 +64,7 @@ impl OutputFile {
             return OpenOptions::new().write(true).open(&self.path)?.write_all(content);
         }
         let target = self.target();
-        let mut partial = partial(&target)?;
+        let mut partial = partial_file(&target)?;
         partial.write_all(content)?;
         let renamed = if self.overwrite { partial.persist(&target) } else { partial.persist_noclobber(&target) };
         renamed.map(drop).map_err(|error| error.error)
@@ -89,7 +89,7 @@ impl OutputFile {
         }
         if !self.is_device() {
             // Test that the folder is writable. The temporary file is deleted at once.
-            partial(&self.target()).map_err(|error| unwritable(&self.path, &error))?;
+            partial_file(&self.target()).map_err(|error| unwritable(&self.path, &error))?;
         }
         Ok(())
     }
@@ -97,18 +97,6 @@ impl OutputFile {
     fn is_device(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|metadata| !metadata.is_file())
     }
-}
-
-/// Creates a temporary file next to `path`. It is deleted when dropped. On Unix, sets the
-/// permissions of an ordinary new file (0666 less the umask), because by default only the owner can
-/// read a temporary file.
-fn partial(path: &Path) -> io::Result<NamedTempFile> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = Builder::new();
-    builder.prefix(".getaway-").suffix(".partial");
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.tempfile_in(folder)
 }
 
 #[cfg(test)]
