@@ -19,8 +19,9 @@ use super::target::Target;
 use super::tile_set::TileSet;
 use crate::search::{Budget, BudgetMeter};
 
-const LINE_BYTES_MAX: u64 = 1 << 28;
+const LINE_BYTES_MAX: u64 = 1 << 26;
 const LAYERS_BYTES_MAX: u64 = 1 << 32;
+const LAYERS_MAX: usize = 1 << 20;
 
 pub(crate) fn invalid(found: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("expected the search of this map, found {found}"))
@@ -80,7 +81,7 @@ pub(super) struct LayersRead<const N: usize> {
 impl<const N: usize> LayersRead<N> {
     pub fn read(input: &mut dyn BufRead, lens: &[usize]) -> io::Result<Self> {
         let all = lens.iter().fold(0, |all: u64, &len| all.saturating_add(len as u64));
-        if all > LAYERS_BYTES_MAX / Layer::<N>::KEY_BYTES as u64 {
+        if all > LAYERS_BYTES_MAX / Layer::<N>::KEY_BYTES as u64 || lens.len() > LAYERS_MAX {
             return Err(invalid("too many states"));
         }
         let layers = lens.iter().map(|&len| read_layer(input, len).map(Some)).collect::<io::Result<_>>()?;

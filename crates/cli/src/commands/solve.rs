@@ -1,5 +1,6 @@
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -15,10 +16,13 @@ use crate::CliError;
 use crate::arguments::{ANY, MapArgs, RulesArgs, integer, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, count, ending, note, one_line, rounded, write_table};
 use crate::search_file::SearchFile;
+use crate::series::stop_on_interrupt;
 
 const MOVES_PER_LINE: usize = 100;
 /// Simulated ticks between progress updates. With timed updates, results would vary by machine.
 const PROGRESS_TICKS: u64 = 1_000_000;
+/// Short searches report no improvements, only their result.
+const QUIET_TIME: Duration = Duration::from_secs(1);
 
 const EXAMPLES: &str = "Examples:
   getaway solve roundabout                         the outcome and the moves: L R U D, and . to stay
@@ -77,7 +81,7 @@ struct SolveOutput {
     decided_ms: Option<f64>,
     elapsed_ms: f64,
     simulated_ticks: u64,
-    /// The error if the certificate could not be written.
+    /// The error if the certificate or the file of `--resume` could not be written.
     #[serde(skip)]
     written: Result<(), CliError>,
 }
@@ -92,14 +96,18 @@ pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError
     }
     let certificate = args.certificate.as_ref().map(|path| args.output.file(path)).transpose()?;
     let progress = if is_alone { Progress::open_ended() } else { Progress::of(maps.len() as u64, "maps") };
+    let (stop, started) = (stop_on_interrupt()?, Instant::now());
     let mut reports = Vec::new();
     for map in maps {
-        let report = solve(args, &map, certificate.as_ref(), &progress)?;
+        let report = solve(args, &map, certificate.as_ref(), &progress, &stop)?;
         progress.inc(1);
         if args.json {
             progress.suspend(|| write_line(&mut *out, &report).and_then(|()| out.flush()))?;
         }
         reports.push(report);
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
     }
     drop(progress);
     match reports.as_slice() {
@@ -107,7 +115,15 @@ pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError
         [report] if is_alone => write_plan(report, out)?,
         reports => write_reports(reports, out)?,
     }
-    reports.into_iter().try_for_each(|report| report.written)
+    // Flush, so that the results appear before an error.
+    out.flush()?;
+    reports.into_iter().try_for_each(|report| report.written)?;
+    if stop.load(Ordering::Relaxed) {
+        let advice = if args.resume.is_some() { "; rerun the same command to continue" } else { "" };
+        let time = rounded(started.elapsed());
+        return Err(CliError::Interrupted(format!("interrupted after {time}{advice}")));
+    }
+    Ok(())
 }
 
 fn solve(
@@ -115,6 +131,7 @@ fn solve(
     map: &Map,
     certificate: Option<&OutputFile>,
     progress: &Progress,
+    stop: &AtomicBool,
 ) -> Result<SolveOutput, CliError> {
     let name = one_line(&map.name);
     let world = world_of(map, &args.rules.rules()?)?;
@@ -127,22 +144,26 @@ fn solve(
         progress.suspend(|| note(&format!("{name}: continuing after {}", rounded(time))));
     }
     let start = Instant::now();
-    let (solution, decided) = decide(args, &world, &mut decider, |decider, found, bound| {
-        progress.set_message(format!("{name}: score {found}, bound {bound}"));
-        file.as_mut().map_or(Ok(()), |file| file.update(decider))
-    })?;
+    let mut shown = None;
+    let (solution, decided) = decide(args, &world, &mut decider, stop, |decider, found, bound| {
+        if start.elapsed() > QUIET_TIME && shown.replace((found, bound)) != Some((found, bound)) {
+            progress.announce(format!("{name}: score {found}, bound {bound}"));
+        }
+        if let Some(file) = &mut file {
+            file.update(decider);
+        }
+    });
     let elapsed_ms = milliseconds(start.elapsed());
     let status = check(&name, &world, &solution)?;
     let proof = || Certificate::new(world.rules(), &solution, decider.proof());
-    if let Some(file) = &mut file {
-        file.save(&decider)?;
-        if file.time_before().is_some() {
-            progress.set_message(format!("{name}: score {}, verifying the bound", score(solution.final_tick)));
-            getaway_reference::verify(&proof(), &map.layout).map_err(|error| {
-                CliError::Check(format!("{name}: the proof of the search in the --resume file was refused: {error}"))
-            })?;
-        }
+    let saved = file.as_mut().map_or(Ok(()), |file| file.save(&decider));
+    if file.as_ref().is_some_and(|file| file.time_before().is_some()) {
+        progress.set_message(format!("{name}: score {}, verifying the bound", score(solution.final_tick)));
+        getaway_reference::verify(&proof(), &map.layout).map_err(|error| {
+            CliError::Check(format!("{name}: the proof of the search in the --resume file was refused: {error}"))
+        })?;
     }
+    let written = certificate.map_or(Ok(()), |file| file.write(proof().to_string().as_bytes()));
     Ok(SolveOutput {
         map: map.name.clone(),
         outcome: solution.outcome.name(),
@@ -154,19 +175,20 @@ fn solve(
         decided_ms: decided.map(milliseconds),
         elapsed_ms,
         simulated_ticks: solution.simulated_ticks,
-        written: certificate.map_or(Ok(()), |file| file.write(proof().to_string().as_bytes())),
+        written: saved.and(written),
     })
 }
 
-/// Solves a map in slices within the time limit. Between slices, calls `report` with the decider,
-/// the score and the bound; an error from `report` ends the search. Returns the solution and the
-/// time after which the outcome was decided: `None` if it is undecided.
+/// Solves a map in slices, until the time limit or until `stop` is set. Between slices, calls
+/// `report` with the decider, the score and the bound. Returns the solution and the time after
+/// which the outcome was decided: `None` if it is undecided.
 fn decide(
     args: &SolveArgs,
     world: &World,
     decider: &mut Decider,
-    mut report: impl FnMut(&Decider, u32, u32) -> Result<(), CliError>,
-) -> Result<(Solution, Option<Duration>), CliError> {
+    stop: &AtomicBool,
+    mut report: impl FnMut(&Decider, u32, u32),
+) -> (Solution, Option<Duration>) {
     let time_limit = Duration::from_millis(args.time_limit_ms);
     let start = Instant::now();
     let mut simulated_ticks = 0;
@@ -178,10 +200,10 @@ fn decide(
         if solution.outcome != Outcome::Undecided {
             decided = decided.or_else(|| Some(start.elapsed()));
         }
-        if solution.is_optimal() || start.elapsed() >= time_limit {
-            return Ok((Solution { simulated_ticks, ..solution }, decided));
+        if solution.is_optimal() || start.elapsed() >= time_limit || stop.load(Ordering::Relaxed) {
+            return (Solution { simulated_ticks, ..solution }, decided);
         }
-        report(decider, score(solution.final_tick), score(solution.bound))?;
+        report(decider, score(solution.final_tick), score(solution.bound));
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use super::one_line;
+use super::{note, one_line};
 
 const REDRAWS_PER_SECOND: u8 = 5;
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
@@ -57,6 +57,14 @@ impl Progress {
 
     pub fn set_message(&self, message: impl AsRef<str>) {
         self.bar.set_message(one_line(message.as_ref()));
+    }
+
+    /// Like [`Self::set_message`], but without a terminal, also writes the message as a line.
+    pub fn announce(&self, message: impl AsRef<str>) {
+        self.set_message(message);
+        if self.lines.is_some() {
+            note(&format!("{}, after {}", self.bar.message(), rounded(self.bar.elapsed())));
+        }
     }
 
     pub fn suspend<T>(&self, write: impl FnOnce() -> T) -> T {

@@ -1,4 +1,6 @@
 use std::fs;
+use std::hash::Hasher;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread::sleep;
@@ -6,6 +8,11 @@ use std::time::Duration;
 
 use crate::common::wait_until;
 use crate::program::{command, error_line, fails, getaway, succeeds};
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use getaway::fnv::FnvHasher;
 use getaway::game::Layout;
 use getaway::game::{Move, Rules, World};
 use getaway::map::Map;
@@ -172,7 +179,8 @@ fn solve(map: &[&str], file: &Path, time_limit_ms: &str) -> std::process::Comman
 fn search_continues_from_its_file() {
     let dir = tempfile::tempdir().unwrap();
     let (file, proof) = (dir.path().join("search"), dir.path().join("proof"));
-    let whole = reports(&succeeds(&[&["solve"], &DOOMED[..], &["--json", "--time-limit-ms", "60000"]].concat()));
+    let whole = getaway(&[&["solve"], &DOOMED[..], &["--json", "--time-limit-ms", "60000"]].concat());
+    let whole = reports(std::str::from_utf8(&whole.stdout).unwrap());
     let (mut runs, mut notes) = (0, Vec::new());
     let found = loop {
         // Each run gets more time than the last, because it repeats work that the file omits, such
@@ -190,9 +198,9 @@ fn search_continues_from_its_file() {
     for field in ["outcome", "score", "bound"] {
         assert_eq!(found[0][field], whole[0][field], "after {runs} runs");
     }
-    assert!(runs > 1 && notes[0].is_empty(), "{notes:?}");
+    assert!(runs > 1 && !notes[0].contains("continuing"), "{notes:?}");
     for note in &notes[1..] {
-        assert!(note.starts_with("labyrinth-15x13-250-00: continuing after ") && note.lines().count() == 1, "{note}");
+        assert!(note.starts_with("labyrinth-15x13-250-00: continuing after "), "{note}");
     }
     let certificate = solve(&DOOMED, &file, "0").args(["--certificate", proof.to_str().unwrap()]).output().unwrap();
     assert_eq!(certificate.status.code(), Some(0), "{certificate:?}");
@@ -247,29 +255,182 @@ fn killed_search_can_be_continued() {
     }
 }
 
-/// The fields 14 and 15 of `/proc/PID/stat` are the times in user and kernel mode in 1/100 s. The
-/// second field, the name in parentheses, may contain spaces.
-#[cfg(target_os = "linux")]
-fn processor_time_s(process: u32) -> f64 {
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-    let fields = stat.rsplit(')').next().unwrap().split_whitespace().skip(11).take(2);
-    fields.map(|ticks| ticks.parse::<f64>().unwrap() / 100.0).sum()
+/// An undecided map.
+const OPEN: [&str; 2] = ["benchmark/maps/labyrinth-21x17-250-21.txt", "--no-jump"];
+
+#[cfg(unix)]
+#[test]
+fn interrupted_search_prints_its_line_and_writes_its_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, proof) = (dir.path().join("search"), dir.path().join("proof"));
+    let [file_name, proof_name] = [&file, &proof].map(|path| path.to_str().unwrap());
+    for options in [&["--resume", file_name, "--certificate", proof_name][..], &["--certificate", proof_name], &[]] {
+        let _ = fs::remove_file(&proof);
+        let args = [&["solve"], &OPEN[..], &["--json", "--time-limit-ms", "600000"], options].concat();
+        let mut run = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut errors = BufReader::new(run.stderr.take().unwrap());
+        let mut line = String::new();
+        errors.read_line(&mut line).unwrap();
+        let words = "labyrinth-21x17-250-21: score ";
+        assert!(line.starts_with(words) && line.contains(", bound 10005, after "), "{line}");
+        assert!(std::process::Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
+        let output = run.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(130));
+        let found = reports(std::str::from_utf8(&output.stdout).unwrap());
+        assert!(found.len() == 1 && found[0]["score"].as_u64() > Some(5) && found[0]["outcome"] == "undecided");
+        let lines: Vec<String> = errors.lines().map(Result::unwrap).collect();
+        let (last, others) = lines.split_last().unwrap();
+        assert!(others.iter().all(|line| line.starts_with(words)), "{others:?}");
+        let advice = if options.contains(&"--resume") { "; rerun the same command to continue" } else { "" };
+        assert!(last.starts_with("error: interrupted after ") && last.ends_with(&format!(" s{advice}")), "{last}");
+        assert_eq!(proof.exists(), !options.is_empty());
+        if proof.exists() {
+            succeeds(&["verify", proof_name, OPEN[0], OPEN[1]]);
+        }
+    }
+    assert!(fs::metadata(&file).unwrap().len() > 5000, "the file contains the prover's work");
+}
+
+#[test]
+fn every_improvement_is_a_line_without_a_terminal() {
+    let output = getaway(&[&["solve"], &OPEN[..], &["--time-limit-ms", "6000"]].concat());
+    let errors = String::from_utf8(output.stderr).unwrap();
+    let number = |line: &str, name: &str| -> u32 {
+        let (_, rest) = line.split_once(name).unwrap_or_else(|| panic!("{line}"));
+        rest.split(',').next().unwrap().parse().unwrap()
+    };
+    let found: Vec<(u32, u32)> =
+        errors.lines().map(|line| (number(line, ": score "), number(line, ", bound "))).collect();
+    assert!(output.status.success() && !found.is_empty(), "{errors}");
+    for pair in found.windows(2) {
+        let [(score, bound), (next_score, next_bound)] = [pair[0], pair[1]];
+        assert!(next_score >= score && next_bound <= bound && pair[0] != pair[1], "{errors}");
+    }
+}
+
+/// Returns a file for `--resume` with a valid checksum, and this header and state.
+fn search_file(header: &Value, state: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("{header}\n").into_bytes();
+    let mut encoder = DeflateEncoder::new(&mut bytes, Compression::fast());
+    encoder.write_all(state).unwrap();
+    encoder.finish().unwrap();
+    let mut hash = FnvHasher::default();
+    hash.write(&bytes);
+    bytes.extend(hash.finish().to_le_bytes());
+    bytes
+}
+
+/// Returns the header and the state of a search that was saved after 300 ms.
+fn saved_search(dir: &Path) -> (Value, Vec<u8>) {
+    let file = dir.join("saved");
+    assert!(solve(&DOOMED, &file, "300").output().unwrap().status.success());
+    let bytes = fs::read(&file).unwrap();
+    let header_bytes = bytes.iter().position(|&byte| byte == b'\n').unwrap();
+    let mut state = Vec::new();
+    DeflateDecoder::new(&bytes[header_bytes + 1..]).read_to_end(&mut state).unwrap();
+    (serde_json::from_slice(&bytes[..header_bytes]).unwrap(), state)
+}
+
+#[test]
+fn bound_of_a_forged_search_is_never_printed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, proof) = (dir.path().join("search"), dir.path().join("proof"));
+    let (mut header, _) = saved_search(dir.path());
+    let numbers = [0, 1, 2, u64::MAX - 1, u64::MAX];
+    for (runs, elapsed_ms) in numbers.into_iter().flat_map(|runs| [(runs, 0), (runs, u64::MAX)]) {
+        for bound in [1, 2] {
+            (header["runs"], header["elapsed_ms"]) = (runs.into(), elapsed_ms.into());
+            let state = format!("{{\"actions\":\"\",\"final_tick\":1,\"bound_tick\":{bound}}}\n");
+            fs::write(&file, search_file(&header, state.as_bytes())).unwrap();
+            let output = solve(&DOOMED, &file, "0").args(["--certificate", proof.to_str().unwrap()]).output().unwrap();
+            let errors = String::from_utf8(output.stderr).unwrap();
+            assert_eq!((output.status.code(), &output.stdout[..]), (Some(1), &b""[..]), "{errors}");
+            let refused = ": the proof of the search in the --resume file was refused: ";
+            assert!(errors.lines().last().is_some_and(|line| line.contains(refused)), "{errors}");
+            assert!(!proof.exists());
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn interrupted_search_is_saved() {
+fn search_that_expands_without_end_is_refused_with_little_memory() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("search");
-    let open = ["benchmark/maps/labyrinth-21x17-250-21.txt", "--no-jump"];
-    let run = solve(&open, &file, "600000").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    wait_until("the first save", || file.exists());
-    let created = fs::metadata(&file).unwrap().len();
-    wait_until("the search finds more than the first save contains", || processor_time_s(run.id()) > 1.0);
-    assert!(std::process::Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
-    let output = run.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), &output.stdout[..]), (Some(130), &b""[..]));
-    let line = error_line(&output);
-    assert!(line.starts_with("interrupted after ") && line.ends_with("; rerun the same command to continue"), "{line}");
-    assert!(fs::metadata(&file).unwrap().len() > created);
+    let (header, state) = saved_search(dir.path());
+    let text = String::from_utf8_lossy(&state);
+    let layers = text.find("\"layers\":[").unwrap() + "\"layers\":[".len();
+    let replaced = |lens: &[u8], more: usize| [&state[..layers], lens, b"]}\n", &vec![0; more]].concat();
+    let line_end = 1 + state.iter().position(|&byte| byte == b'\n').unwrap();
+    let many_lens = "0,".repeat(50 << 20) + "0";
+    let bombs = [
+        vec![b' '; 300 << 20],
+        [&state[..line_end], &vec![b'['; 300 << 20][..]].concat(),
+        replaced(b"12000000", 300 << 20),
+        replaced(many_lens.as_bytes(), 0),
+    ];
+    for (number, bomb) in bombs.iter().enumerate() {
+        let bytes = search_file(&header, bomb);
+        assert!(bytes.len() < 2 << 20, "{} bytes", bytes.len());
+        fs::write(&file, &bytes).unwrap();
+        let run = solve(&DOOMED, &file, "300");
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", "ulimit -v 800000; exec \"$0\" \"$@\""]).arg(run.get_program()).args(run.get_args());
+        let output = shell.current_dir(run.get_current_dir().unwrap()).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{number}: {output:?}");
+        assert!(error_line(&output).starts_with(&format!("{}: ", file.display())), "{number}: {output:?}");
+        assert!(fs::read(&file).unwrap() == bytes, "the file was changed");
+    }
+}
+
+#[test]
+fn file_of_a_running_search_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, link) = (dir.path().join("search"), dir.path().join("link"));
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    // The first run creates the file, and each further run replaces it when it starts.
+    for number in 0..3 {
+        let before = fs::read(&file).ok();
+        let mut run = solve(&OPEN, &file, "600000").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        wait_until("the file is saved", || fs::read(&file).ok() != before);
+        let saved = fs::read(&file).unwrap();
+        for path in [&file, &link].into_iter().filter(|path| path.exists()) {
+            let output = solve(&OPEN, path, "0").output().unwrap();
+            assert_eq!(output.status.code(), Some(2), "run {number}: {output:?}");
+            assert_eq!(error_line(&output), format!("{}: in use by another run", path.display()));
+        }
+        assert!(fs::read(&file).unwrap() == saved, "run {number}: the file was changed");
+        run.kill().unwrap();
+        run.wait().unwrap();
+    }
+    assert!(solve(&OPEN, &file, "0").output().unwrap().status.success());
+}
+
+#[cfg(unix)]
+#[test]
+fn result_is_printed_even_if_a_file_cannot_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, proof) = (dir.path().join("search"), dir.path().join("proof"));
+    let (file, proof) = (file.to_str().unwrap(), proof.to_str().unwrap());
+    // Limits files to 16 blocks of 512 bytes. SIGXFSZ is ignored, so writes beyond the limit fail.
+    let limited = r#"trap "" XFSZ; ulimit -f 16; exec "$0" "$@""#;
+    for (options, full) in [
+        (&["--resume", file][..], file),
+        (&["--resume", file, "--certificate", proof], file),
+        (&["--certificate", "/dev/full", "--force"], "/dev/full"),
+    ] {
+        let run = command(&[&["solve"], &OPEN[..], &["--json", "--time-limit-ms", "4000"], options].concat());
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", limited]).arg(run.get_program()).args(run.get_args());
+        let output = shell.current_dir(run.get_current_dir().unwrap()).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {errors}");
+        let error = errors.lines().last().unwrap();
+        assert!(error.starts_with(&format!("error: cannot write {full}: ")), "{options:?}: {errors}");
+        let found = reports(std::str::from_utf8(&output.stdout).unwrap());
+        assert!(found.len() == 1 && found[0]["score"].as_u64() > Some(5), "{options:?}: {found:?}");
+        let _ = fs::remove_file(file);
+    }
+    assert!(Path::new(proof).exists());
 }
