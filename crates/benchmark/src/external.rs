@@ -1,7 +1,6 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -48,7 +47,7 @@ pub fn execute(
     let mut program = Program::start(&script, &environment).map_err(failed("sh"))?;
     let status = program.wait(limits.time * ELAPSED_FACTOR + START);
     let end = program.end();
-    let text = read(answer.path()).map_err(failed(answer.path()))?;
+    let text = read(answer.as_file()).map_err(failed(answer.path()))?;
     let is_empty = text.trim().is_empty();
     Ok(match status {
         None if is_empty => Err("hangs: no answer, although the solver had ten times its time limit".to_owned()),
@@ -62,14 +61,18 @@ fn is_out_of_time(status: ExitStatus) -> bool {
     status.code().is_some_and(|code| OUT_OF_TIME.contains(&code))
 }
 
-fn read(path: &Path) -> io::Result<String> {
+/// Reads the file that was created for the answer, even if the solver has put another one, such as
+/// a pipe, in its place.
+fn read(answer: &File) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes)?;
+    answer.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use getaway::game::Rules;
 
@@ -103,6 +106,16 @@ mod tests {
             let _ = answer(&format!("setsid sh -c 'sleep 1; touch {}' & #", file.display()));
             std::thread::sleep(Duration::from_millis(1500));
             assert!(!file.exists(), "a detached process outlived its solver");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn answer_counts_whatever_the_solver_puts_in_its_place() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for instead in ["mkfifo $a", "ln -s /dev/zero $a", "mkdir $a", "ln -s /dev/tty $a", "cp /bin/sh $a", ":"] {
+            let command = format!("echo RRR; a=$GETAWAY_ANSWER; rm $a; {instead} #");
+            assert_eq!(execute_in(folder.path(), &command, LONG), Ok("RRR\n".to_owned()), "{instead}");
         }
     }
 

@@ -34,6 +34,24 @@ impl Instance {
     pub fn track(&self) -> &str {
         self.name.split_once('/').map_or("", |(track, _)| track)
     }
+
+    fn checked(self) -> Result<Self, String> {
+        let is_plain = |part: &str| {
+            let is_allowed = |character: char| character.is_alphanumeric() || "-_.".contains(character);
+            part.starts_with(char::is_alphanumeric) && part.chars().all(is_allowed) && !part.ends_with('.')
+        };
+        let refused = |field, path, expected| {
+            Err(format!("{field} {path:?}: expected {expected} of letters, digits, -, _ and ., separated by slashes"))
+        };
+        let Self { name, map, .. } = &self;
+        if name.matches('/').count() != 1 || !name.split('/').all(is_plain) {
+            return refused("instance", name, "two names");
+        }
+        if !map.split('/').all(is_plain) {
+            return refused("map", map, "names");
+        }
+        Ok(self)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,17 +69,17 @@ pub struct Benchmark {
 
 impl Benchmark {
     /// Loads the list of instances in a folder. Fails if the list cannot be read, or if one of its
-    /// lines is not a valid instance.
+    /// lines is not a valid instance. The name and the map of a valid instance are paths that stay
+    /// within any folder, on any system.
     pub fn load(folder: impl Into<PathBuf>) -> Result<Self, BenchmarkError> {
         let folder = folder.into();
         let path = folder.join(LIST);
         let text = files::read_text(&path, LIST_BYTES_MAX).map_err(failed(&path))?;
         let parse = |(at, line): (usize, &str)| {
-            let instance: Result<Instance, _> = serde_json::from_str(line);
-            instance.map_err(|error| BenchmarkError::Content {
-                path: path.clone(),
-                why: format!("line {}: {error}", at + 1),
-            })
+            let instance = serde_json::from_str(line).map_err(|error| error.to_string());
+            instance
+                .and_then(Instance::checked)
+                .map_err(|why| BenchmarkError::Content { path: path.clone(), why: format!("line {}: {why}", at + 1) })
         };
         let instances = text.lines().enumerate().map(parse).collect::<Result<_, _>>()?;
         Ok(Self { folder, instances })
@@ -230,4 +248,55 @@ pub fn write_instances(folder: &Path, generated: &[InstanceWithMap]) -> Result<(
     }
     let path = folder.join(LIST);
     std::fs::write(&path, list).map_err(failed(&path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_maps_stay_within_their_folder() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let load = |name: &str, map: &str| {
+            let instance =
+                Instance { name: name.into(), map: map.into(), sha256: String::new(), rules: Rules::BLITZ_2025 };
+            let line = serde_json::to_string(&instance).expect("JSON");
+            std::fs::write(folder.path().join(LIST), line).expect("a file");
+            Benchmark::load(folder.path()).map_err(|error| error.to_string())
+        };
+        for map in ["n.txt", "maps/n.txt", "maps/v1.2/Zürich_3-x.txt"] {
+            assert!(load("real-like/Zürich_3-no.jump", map).is_ok(), "{map}");
+        }
+        for path in [
+            "../../escaped/t",
+            "/etc/t",
+            "t/../t",
+            "t/..",
+            "../t",
+            "./t",
+            "t/.t",
+            "t//t",
+            "t/",
+            "/t",
+            "",
+            "C:/t",
+            "t/C:t",
+            "..\\t/t",
+            "t/t\\..",
+            "t/t\0",
+            "t/t\n",
+            "t/t ",
+            "t/t.",
+            "t/\u{2028}",
+            "~/t",
+        ] {
+            let error = load(path, "n.txt").expect_err(path);
+            assert!(error.contains(&format!(", line 1: instance {path:?}: expected two names of ")), "{error}");
+            let error = load("t/n", path).expect_err(path);
+            assert!(error.contains(&format!(", line 1: map {path:?}: expected names of ")), "{error}");
+        }
+        for name in ["t", "t/n/n"] {
+            assert!(load(name, "n.txt").is_err(), "{name}");
+        }
+    }
 }
