@@ -61,13 +61,13 @@ trap 'exit 143' TERM
 
 heading '2 of 5, wheel, built without the command line'
 # Zig from PyPI is a Python module. With this PATH, maturin runs it with the environment's Python.
-PATH=$(cd "$venv/bin" && pwd):$PATH "$venv_python" -m maturin build --release --no-default-features --locked --zig \
+PATH=$(cd "$venv/bin" && pwd):$PATH "$venv_python" -I -m maturin build --release --no-default-features --locked --zig \
   --compatibility manylinux2014 --target "$rust_target" --out "$scratch/wheel"
 wheels=("$scratch"/wheel/*.whl)
 wheel=${wheels[0]}
 # The upload needs no type stubs, no software bill of materials (sboms/), and none of the modules
 # in `modules` below.
-"$venv_python" - "$wheel" <<'PYTHON'
+"$venv_python" -I - "$wheel" <<'PYTHON'
 """Removes files from a wheel, and compresses the others at the highest level."""
 import re, sys, zipfile
 
@@ -107,8 +107,8 @@ cp bot/application.py bot/client.py "$wheel" "$folder"
   echo "./$(basename "$wheel")"
 } >"$folder/requirements.txt"
 rm -f "$zip"
-(cd "$folder" && printf '%s\n' *) | "$venv_python" crates/cli/src/commands/package/zip.py "$folder" "$zip"
-"$venv_python" - "$zip" <<'PYTHON'
+(cd "$folder" && printf '%s\0' *) | "$venv_python" crates/cli/src/commands/package/zip.py "$folder" "$zip"
+"$venv_python" -I - "$zip" <<'PYTHON'
 """Lists the files of a zip with their permissions and sizes, and prints the size of the zip."""
 import pathlib, stat, sys, zipfile
 
@@ -127,16 +127,16 @@ fi
 heading '4 of 5, installation of the zip into an empty environment'
 test_folder=$scratch/test
 mkdir "$test_folder"
-"$venv_python" -m zipfile --extract "$zip" "$test_folder"
+"$venv_python" -I -m zipfile --extract "$zip" "$test_folder"
 make_venv "$scratch/venv"
-(cd "$test_folder" && "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement requirements.txt)
+(cd "$test_folder" && "$scratch/venv/bin/python" -I -m pip install --quiet --disable-pip-version-check --requirement requirements.txt)
 heading '5 of 5, games with the installed zip'
 # play_game MAP [--no-jump]: fails unless the bot reaches the best possible score on the map,
 # answers in every tick and is never late.
 play_game() {
   local recording best
   recording=$test_folder/$(basename "$1" .txt).jsonl
-  best=$("$getaway" solve --json "$@" | "$venv_python" -c 'import json; print(json.loads(input())["bound"])')
+  best=$("$getaway" solve --json "$@" | "$venv_python" -I -c 'import json; print(json.loads(input())["bound"])')
   start_server "$@" --games 1 --json
   # The bot gets only these environment variables.
   (cd "$test_folder" && env -i PATH=/usr/bin:/bin TOKEN=test SAVE_JSONL_PATH="$recording" \
@@ -144,7 +144,7 @@ play_game() {
   wait "$server_pid" || true
   server_pid=
   "$getaway" replay "$recording"
-  "$venv_python" - "$best" "$scratch/results" <<'PYTHON'
+  "$venv_python" -I - "$best" "$scratch/results" <<'PYTHON'
 """Fails if the bot missed the best possible score, was late, or did not answer in every tick."""
 import json, sys
 

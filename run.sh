@@ -90,7 +90,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 is_port_taken() {
-  "$venv_python" -c 'import socket; socket.create_connection(("127.0.0.1", 8765), 1).close()' 2>/dev/null
+  "$venv_python" -I -c 'import socket; socket.create_connection(("127.0.0.1", 8765), 1).close()' 2>/dev/null
 }
 
 if [ -z "$url" ] && [ ${#server_options[@]} -eq 0 ] && is_port_taken; then

@@ -2,6 +2,7 @@
 # Functions for scripts such as run.sh, which source this file from the root of the checkout. The
 # Python environment needs Python 3.10 or newer with venv or pip; the variable PYTHON selects the
 # interpreter, and GETAWAY_VENV the folder of the environment (default: .venv).
+# With -I, Python imports nothing from the working folder.
 
 target=${CARGO_TARGET_DIR:-target}
 venv=${GETAWAY_VENV:-.venv}
@@ -38,7 +39,7 @@ require_rust() {
 find_python() {
   local candidate
   for candidate in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11 python3.10 python}; do
-    if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+    if "$candidate" -I -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
       echo "$candidate"
       return
     fi
@@ -51,18 +52,19 @@ find_python() {
 make_venv() {
   local python
   python=$(find_python) || return
-  if "$python" -m venv "$1" >/dev/null 2>&1; then
+  if "$python" -I -m venv "$1" >/dev/null 2>&1; then
     return
   fi
   # Some systems ship Python without a working venv module, so install virtualenv with pip.
   rm -rf "$1"
-  "$python" -m pip install --quiet --target "$target/virtualenv" virtualenv
-  PYTHONPATH=$target/virtualenv "$python" -m virtualenv --quiet "$1"
+  "$python" -I -m pip install --quiet --target "$target/virtualenv" virtualenv
+  "$python" -I -c 'import sys; sys.path.insert(0, sys.argv.pop(1)); from virtualenv.__main__ import run; run()' \
+    "$target/virtualenv" --quiet "$1"
 }
 
 # prepare_venv: creates the environment if needed.
 prepare_venv() {
-  if ! "$venv_python" -m pip --version >/dev/null 2>&1; then
+  if ! "$venv_python" -I -m pip --version >/dev/null 2>&1; then
     echo "creating $venv"
     rm -rf "$venv"
     make_venv "$venv"
@@ -70,13 +72,13 @@ prepare_venv() {
 }
 
 install() {
-  "$venv_python" -m pip install --quiet --disable-pip-version-check "$@"
+  "$venv_python" -I -m pip install --quiet --disable-pip-version-check "$@"
 }
 
 # hash_files PATH...: prints one hash of the files and of the environment's Python version. A
 # folder means all files in it. The hash does not cover .pyc and .so files.
 hash_files() {
-  "$venv_python" - "$@" <<'PYTHON'
+  "$venv_python" -I - "$@" <<'PYTHON'
 import hashlib, pathlib, sys
 
 digest = hashlib.sha256(sys.version.encode())
@@ -107,7 +109,7 @@ prepare_python() {
   quiet=--quiet
   [ ! -t 2 ] || quiet=
   # shellcheck disable=SC2086 # An empty $quiet must not become an argument.
-  "$venv_python" -m maturin build $quiet --release --locked --compatibility linux --out "$wheels" || return
+  "$venv_python" -I -m maturin build $quiet --release --locked --compatibility linux --out "$wheels" || return
   install --force-reinstall --no-deps "$wheels"/getaway-*.whl || return
   echo "$now" >"$venv/getaway.hash"
 }

@@ -62,7 +62,7 @@ prepare_venv
 install --requirement tools/requirements-playground.txt
 # Many static hosts do not compress WebAssembly, so compress the engine here; the page decompresses
 # it. Name the file `.bin`, because some hosts make browsers decompress `.gz` files.
-"$venv_python" -c 'import sys, zopfli.gzip; sys.stdout.buffer.write(zopfli.gzip.compress(sys.stdin.buffer.read(), numiterations=5))' \
+"$venv_python" -I -c 'import sys, zopfli.gzip; sys.stdout.buffer.write(zopfli.gzip.compress(sys.stdin.buffer.read(), numiterations=5))' \
   <"$engine" >"$out/engine.bin"
 echo "built $out/engine.bin: $(wc -c <"$out/engine.bin") bytes"
 

@@ -59,7 +59,7 @@ for frame in server:
 def package(program: Path, folder: Path, *options: str) -> "subprocess.CompletedProcess[str]":
     command = [str(program.resolve()), "package", folder.name, "--port", "0", "--map", "snail", *options]
     environment = os.environ | {"PIP_NO_INDEX": "1"}
-    return subprocess.run(command, cwd=folder.parent, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
+    return subprocess.run(command, cwd=folder.parent, env=environment, capture_output=True, text=True, timeout=5 * TIMEOUT_S)
 
 
 def write_bot(folder: Path, program: str) -> Path:
@@ -133,10 +133,86 @@ def test_requirements_that_cannot_be_installed_are_named(getaway_program: Path, 
 def test_interpreter_can_be_a_relative_path(getaway_program: Path, tmp_path: Path) -> None:
     bot = write_bot(tmp_path, BOT)
     interpreter = tmp_path / "python"
-    interpreter.write_text('#!/bin/sh\n[ "$1" = -c ] && echo 3 10 4 venv\n')
+    interpreter.write_text('#!/bin/sh\n[ "$1 $2" = "-I -c" ] && echo 3 10 4 venv\n')
     interpreter.chmod(0o755)
     done = package(getaway_program, bot, "--python", "./python")
     assert done.stdout.splitlines()[1:2] == ["Python 3.10.4 (./python), as in the competition"], done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not allow these names")
+def test_every_file_keeps_its_name_in_the_zip(getaway_program: Path, tmp_path: Path) -> None:
+    bot = write_bot(tmp_path, BOT)
+    odd = ["\u2028", "\u2029", "x\u2028", "x\u2029", " ", "x ", "x..", "-rf", "~", "*", "C:", "'\"", "\u202e", "\U0001f697"]
+    names = {"x", *(f"{name}{tmp_path}/secret" for name in odd), *(f"{name}/{name}.txt" for name in odd)}
+    (tmp_path / "secret").write_text("secret")
+    for name in names:
+        (bot / name).parent.mkdir(parents=True, exist_ok=True)
+        (bot / name).write_text(name)
+    done = package(getaway_program, bot)
+    assert done.returncode == 0, done.stdout + done.stderr
+    with zipfile.ZipFile(tmp_path / "my-bot.zip") as archive:
+        assert set(archive.namelist()) == names | {path.name for path in bot.glob("*.*") if path.is_file()}
+        assert all(archive.read(name).decode() == name for name in names)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows does not allow these names")
+@pytest.mark.parametrize("name", [b"x\n", b"x\r", b"\t", b"\x1b[2J", b"x\xc2\x85", b"x\x1c", b"..\\x", b"\xff"])
+def test_name_that_a_zip_cannot_hold_is_refused(name: bytes, getaway_program: Path, tmp_path: Path) -> None:
+    bot = write_bot(tmp_path, BOT)
+    (bot / os.fsdecode(name)).write_text("")
+    done = package(getaway_program, bot)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.endswith(": expected file names in UTF-8 without backslashes and control characters\n"), done.stderr
+
+
+@pytest.mark.parametrize("name", ["/etc/hostname", "../x", "x/../../x", "x/..", ".", "", "./x", "x//x", "x/", "..\\x"])
+def test_zip_has_no_names_outside_its_folder(name: str, tmp_path: Path) -> None:
+    script = ROOT / "crates" / "cli" / "src" / "commands" / "package" / "zip.py"
+    command = [sys.executable, "-I", str(script), str(ROOT / "bot"), str(tmp_path / "bot.zip")]
+    done = subprocess.run(command, input=f"client.py\0{name}\0".encode(), capture_output=True, timeout=TIMEOUT_S)
+    expected = f"{name!r}: expected a path within the folder"
+    assert (done.returncode, done.stdout.decode(), done.stderr) == (1, expected, b"")
+    assert not (tmp_path / "bot.zip").exists()
+
+
+def test_modules_that_lie_around_are_not_run(getaway_program: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bot = write_bot(tmp_path, BOT)
+    (tmp_path / "elsewhere").mkdir()
+    marker = tmp_path / "marker"
+    run = f"import os, sys; open({str(marker)!r}, 'a').write(__file__ + chr(10)); os._exit(3)"
+    for folder in (tmp_path, tmp_path / "elsewhere"):
+        for module in ("importlib", "venv", "ensurepip", "zipfile", "pip", "warnings", "sitecustomize", "usercustomize"):
+            (folder / module).mkdir()
+            (folder / module / "__init__.py").write_text(run)
+    (tmp_path / ".python-version").write_text("../../../elsewhere")
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "elsewhere"))
+    (bot / "requirements.txt").write_text("no-such-package==1.0\n")
+    done = package(getaway_program, bot)
+    assert done.stderr.endswith(": No matching distribution found for no-such-package==1.0\n"), done.stderr
+    (bot / "requirements.txt").write_text("")
+    done = package(getaway_program, bot)
+    assert done.returncode == 0, done.stderr
+    assert not marker.exists(), marker.read_text()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege on Windows")
+def test_content_that_a_link_brings_into_the_zip_is_noted(getaway_program: Path, tmp_path: Path) -> None:
+    bot = write_bot(tmp_path, BOT)
+    (bot / "inside.txt").symlink_to("application.py")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "secret.txt").write_text("secret")
+    (bot / "indirect.txt").symlink_to("outside.txt")
+    (bot / "outside.txt").symlink_to(tmp_path / "folder" / "secret.txt")
+    (bot / "folder").symlink_to(tmp_path / "folder")
+    done = package(getaway_program, bot)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[0] == "6 files; left out: folder"
+    secret = tmp_path / "folder" / "secret.txt"
+    files = {"inside.txt": bot / "application.py", "indirect.txt": secret, "outside.txt": secret}
+    assert done.stderr.splitlines() == [f"{name} is a link: the zip contains a copy of {path}" for name, path in sorted(files.items())]
+    (bot / "dangling.txt").symlink_to("nowhere")
+    assert package(getaway_program, bot, "--force").returncode == 2
 
 
 def test_bot_of_the_documentation_is_packaged_and_gets_a_place_on_a_ladder(getaway_program: Path, tmp_path: Path) -> None:

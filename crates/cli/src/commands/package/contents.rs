@@ -1,5 +1,5 @@
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use getaway::files;
 
@@ -21,6 +21,8 @@ pub struct Contents {
     pub names: Vec<String>,
     /// Files and folders that do not belong in an upload, such as caches and virtual environments.
     pub left_out: Vec<String>,
+    /// Links among `names`, each with the file whose content will be packaged.
+    pub links: Vec<(String, PathBuf)>,
     bytes: u64,
 }
 
@@ -30,6 +32,7 @@ impl Contents {
         contents.add(folder, "")?;
         contents.names.sort();
         contents.left_out.sort();
+        contents.links.sort();
         Ok(contents)
     }
 
@@ -37,9 +40,13 @@ impl Contents {
         for entry in fs::read_dir(folder).map_err(|error| unreadable(folder, &error))? {
             let entry = entry.map_err(|error| unreadable(folder, &error))?;
             let path = entry.path();
-            let name = entry.file_name().into_string().ok().filter(|name| !name.contains(char::is_control));
+            let is_unsafe = |character: char| character == '\\' || character.is_control();
+            let name = entry.file_name().into_string().ok().filter(|name| !name.contains(is_unsafe));
             let name = name.ok_or_else(|| {
-                CliError::Input(format!("{}: expected file names in UTF-8 without control characters", path.display()))
+                CliError::Input(format!(
+                    "{}: expected file names in UTF-8 without backslashes and control characters",
+                    path.display()
+                ))
             })?;
             let kind = entry.file_type().map_err(|error| unreadable(&path, &error))?;
             let full_name = format!("{prefix}{name}");
@@ -52,6 +59,10 @@ impl Contents {
             } else {
                 files::check(&path, BYTES_MAX).map_err(|error| unreadable(&path, &error))?;
                 self.bytes += fs::metadata(&path).map_or(0, |metadata| metadata.len());
+                if kind.is_symlink() {
+                    let file = fs::canonicalize(&path).map_err(|error| unreadable(&path, &error))?;
+                    self.links.push((full_name.clone(), file));
+                }
                 self.names.push(full_name);
             }
             if self.names.len() > FILES_MAX || self.bytes > BYTES_MAX {

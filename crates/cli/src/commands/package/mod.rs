@@ -73,6 +73,9 @@ pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result<(), CliErr
         names => format!("; left out: {names}"),
     };
     writeln!(out, "{}", one_line(&format!("{}{left_out}", count(contents.names.len(), "file"))))?;
+    for (name, file) in &contents.links {
+        note(&format!("{name} is a link: the zip contains a copy of {}", file.display()));
+    }
     let python = Python::find(args.python.as_deref())?;
     writeln!(out, "{}", one_line(&python.words()))?;
     out.flush()?;

@@ -47,13 +47,8 @@ impl Python {
     }
 
     fn probe(path: &Path) -> Option<Self> {
-        // The interpreter starts in another folder, so its path must be absolute. A bare name is
-        // looked up on PATH.
-        let is_bare = path.components().count() == 1;
-        let program = if is_bare { path.to_owned() } else { std::path::absolute(path).ok()? };
-        let mut command = Command::new(program);
-        command.args(["-c", PROBE]).stdin(Stdio::null()).current_dir(env::temp_dir());
-        let text = String::from_utf8(command.output().ok()?.stdout).ok()?;
+        let output = isolated(path).args(["-c", PROBE]).stdin(Stdio::null()).output();
+        let text = String::from_utf8(output.ok()?.stdout).ok()?;
         let words: Vec<&str> = text.split_whitespace().collect();
         let ["3", minor, micro, module] = words[..] else { return None };
         let (minor, micro) = (minor.parse().ok()?, micro.parse().ok()?);
@@ -73,12 +68,13 @@ impl Python {
 
     /// Zips a folder's files. If Python files do not compile, writes no zip and returns the errors.
     pub fn zip(&self, folder: &Path, names: &[String], zip: &Path) -> Result<Vec<String>, CliError> {
-        let mut command = Command::new(&self.path);
-        command.args(["-I", "-c", ZIP]).args([folder, zip]);
+        let mut command = isolated(&self.path);
+        command.args(["-c", ZIP]).args([folder, zip]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let fail = |error: io::Error| CliError::Input(format!("cannot run {}: {error}", self.path.display()));
         let mut child = command.spawn().map_err(fail)?;
-        let input = child.stdin.take().expect("piped").write_all(names.join("\n").as_bytes());
+        let names: String = names.iter().flat_map(|name| [name, "\0"]).collect();
+        let input = child.stdin.take().expect("piped").write_all(names.as_bytes());
         let output = input.and_then(|()| child.wait_with_output()).map_err(fail)?;
         let found = String::from_utf8_lossy(&output.stdout);
         if output.status.success() || !found.is_empty() {
@@ -89,7 +85,7 @@ impl Python {
     }
 
     pub fn unzip(&self, zip: &Path, folder: &Path) -> Result<(), CliError> {
-        let output = self.run(&["-I", "-m", "zipfile", "--extract"], &[zip, folder])?;
+        let output = self.run(&["-m", "zipfile", "--extract"], &[zip, folder])?;
         if output.status.success() { Ok(()) } else { Err(failure("cannot unpack the zip", &output)) }
     }
 
@@ -110,8 +106,8 @@ impl Python {
         if !has_requirements {
             return Ok(Ok(environment));
         }
-        let mut pip = Command::new(&environment.python);
-        pip.args(["-I", "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet"]);
+        let mut pip = isolated(&environment.python);
+        pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet"]);
         pip.args(["--requirement", REQUIREMENTS]).current_dir(bot).stdin(Stdio::null());
         let output = pip.output().map_err(|error| CliError::Input(format!("cannot run pip: {error}")))?;
         if output.status.success() {
@@ -125,9 +121,21 @@ impl Python {
     }
 
     fn run(&self, words: &[&str], paths: &[&Path]) -> Result<Output, CliError> {
-        let output = Command::new(&self.path).args(words).args(paths).stdin(Stdio::null()).output();
+        let output = isolated(&self.path).args(words).args(paths).stdin(Stdio::null()).output();
         output.map_err(|error| CliError::Input(format!("cannot run {}: {error}", self.path.display())))
     }
+}
+
+/// Returns the command of an interpreter that imports nothing from the working directory, from the
+/// folders that environment variables name, or from the user's packages. Starts it in the root
+/// folder, because a file of the working directory may select the version that pyenv runs.
+fn isolated(path: &Path) -> Command {
+    // A bare name is looked up on PATH. Another path must not depend on the working directory.
+    let is_bare = path.components().count() == 1;
+    let absolute = if is_bare { None } else { std::path::absolute(path).ok() };
+    let mut command = Command::new(absolute.as_deref().unwrap_or(path));
+    command.arg("-I").current_dir("/");
+    command
 }
 
 #[derive(Debug)]

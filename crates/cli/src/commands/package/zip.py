@@ -1,6 +1,6 @@
-"""Zips files of FOLDER. Reads their names from standard input, one per line. Uses a fixed
-timestamp, so that equal files give equal zips. If Python files do not compile, prints the errors
-and writes no zip.
+"""Zips files of FOLDER. Reads their names from standard input, each followed by a NUL. Uses a fixed
+timestamp, so that equal files give equal zips. If a name leads out of the folder, or if Python
+files do not compile, prints the errors and writes no zip.
 
     python zip.py FOLDER ZIP <NAMES
 """
@@ -8,11 +8,13 @@ and writes no zip.
 import pathlib, stat, sys, warnings, zipfile
 
 folder, target = map(pathlib.Path, sys.argv[1:])
-names = sorted(sys.stdin.buffer.read().decode().splitlines())
+names = sorted(sys.stdin.buffer.read().decode().split("\0")[:-1])
 errors = []
 warnings.simplefilter("ignore")
 for name in names:
-    if name.endswith(".py"):
+    if "\\" in name or not {"", ".", ".."}.isdisjoint(name.split("/")):
+        errors.append(f"{name!r}: expected a path within the folder")
+    elif name.endswith(".py"):
         try:
             compile((folder / name).read_bytes(), name, "exec", dont_inherit=True)
         except SyntaxError as error:
