@@ -296,6 +296,7 @@ fn bits(values: u128) -> impl Iterator<Item = u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::Personality;
 
     #[test]
     fn parameter_that_nothing_explains_is_not_certain() {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import os
 import subprocess
@@ -57,11 +58,23 @@ def test_numpy_cannot_resize_what_a_batch_writes() -> None:
     assert batch.step(np.full(64, Move.STAY))[1].all()
 
 
-def test_memory_is_held_even_if_its_owner_is_resized() -> None:
+def test_python_cannot_free_what_a_batch_writes() -> None:
     batch = Batch(PATHS[0], 64)
     for array in arrays(batch):
-        with pytest.raises(BufferError, match="cannot be re-sized"):
-            array.base.clear()  # type: ignore[union-attr]
+        owner: Any = array
+        while isinstance(owner, np.ndarray):
+            owner = owner.base
+        for view in [thing for thing in gc.get_objects() if type(thing) is memoryview and thing.obj is owner]:
+            view.release()
+        attacks: list[Any] = [lambda: owner.clear(), lambda: owner.extend(bytes(1 << 20)), lambda: owner.release(), lambda: owner.resize(1 << 20)]
+        for attack in attacks:
+            with pytest.raises((AttributeError, BufferError)):
+                attack()
+    for index in range(3):
+        batch = Batch(PATHS[0], 64)
+        arrays(batch)[index].__setstate__((1, (3,), np.dtype(np.int16), False, b"123456"))
+        with pytest.raises(ValueError, match=": the array points to other memory: expected the batch's own$"):
+            batch.step(np.full(64, Move.STAY))
 
 
 def test_threads_may_abuse_the_arrays_during_a_step() -> None:

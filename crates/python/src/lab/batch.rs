@@ -101,8 +101,8 @@ impl Observations {
         let (vectors, images) = if output.is_image() { (&[0][..], shape) } else { (shape, &[0][..]) };
         Ok(Self {
             output,
-            vectors: SharedMemory::new(py, "observations", "int16", vectors)?,
-            images: SharedMemory::new(py, "observations", "uint8", images)?,
+            vectors: SharedMemory::new::<i16>(py, "observations", vectors)?,
+            images: SharedMemory::new::<u8>(py, "observations", images)?,
         })
     }
 
@@ -170,8 +170,8 @@ impl Batch {
             helpers: Helpers::new(threads),
             moves: vec![Move::Stay; games],
             observations: Observations::new(py, output, &shape)?,
-            rewards: SharedMemory::new(py, "rewards", "float32", &[games])?,
-            terminations: SharedMemory::new(py, "terminations", "bool", &[games])?,
+            rewards: SharedMemory::new::<f32>(py, "rewards", &[games])?,
+            terminations: SharedMemory::new::<bool>(py, "terminations", &[games])?,
         })
     }
 

@@ -1,11 +1,13 @@
-use std::{ptr, slice};
+use std::collections::TryReserveError;
+use std::slice;
+use std::sync::Arc;
 
+use numpy::ndarray::ArrayViewD;
 use numpy::npyffi::NPY_ARRAY_WRITEABLE;
-use numpy::{PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{Element, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
-use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyMemoryView, PyTuple};
+use pyo3::types::PyCapsule;
 #[cfg(target_os = "linux")]
 use rustix::mm::{Advice, madvise};
 
@@ -15,18 +17,17 @@ const HUGE_BYTES_MIN: usize = 4 << 20;
 const PAGE_BYTES: usize = 4096;
 
 /// A type for which every bit pattern is valid, because Python code may write any bits.
-pub(crate) trait Number: Copy {}
+pub(crate) trait Number: Copy + Default + Send + Sync + 'static {}
 impl Number for i16 {}
 impl Number for u8 {}
 impl Number for f32 {}
 
 /// A NumPy array whose memory Rust code also writes. Python code can neither move nor free the
-/// memory: the memory belongs to a `bytearray`, which cannot be resized while a view of it exists.
+/// memory, because this struct owns it, too.
 pub(crate) struct SharedMemory<T> {
     name: &'static str,
     array: Py<PyUntypedArray>,
-    /// Python code must not get the view, because it could release the view.
-    _view: Py<PyMemoryView>,
+    _owner: Arc<Vec<T>>,
     start: *mut T,
     len: usize,
 }
@@ -37,20 +38,24 @@ unsafe impl<T: Send> Send for SharedMemory<T> {}
 unsafe impl<T: Sync> Sync for SharedMemory<T> {}
 
 impl<T: Number> SharedMemory<T> {
-    /// Returns an array of zeros. `dtype` is the NumPy name of a type with the same size as `T`.
-    pub fn new(py: Python<'_>, name: &'static str, dtype: &str, shape: &[usize]) -> PyResult<Self> {
+    /// Returns an array of zeros. The array's elements, `E`, have the size of `T`.
+    pub fn new<E: Element>(py: Python<'_>, name: &'static str, shape: &[usize]) -> PyResult<Self> {
+        const { assert!(size_of::<E>() == size_of::<T>() && align_of::<E>() == align_of::<T>()) };
         let len: usize = shape.iter().product();
-        let bytes = len * size_of::<T>();
-        // An empty `bytearray` has no memory, so at least one byte is allocated.
-        let owner = zeros(py, bytes.max(1))
-            .map_err(|_| PyMemoryError::new_err(format!("{name}: cannot allocate {bytes} bytes")))?;
-        let view = PyMemoryView::from(&owner)?.unbind();
-        let start = owner.data().cast::<T>();
-        if !start.is_aligned() {
-            return Err(PyMemoryError::new_err(format!("{name}: the allocated memory is not aligned")));
-        }
-        let array = py.import("numpy")?.getattr("ndarray")?.call1((PyTuple::new(py, shape)?, dtype, owner))?;
-        Ok(Self { name, array: array.cast_into::<PyUntypedArray>()?.unbind(), _view: view, start, len })
+        let mut numbers = zeros::<T>(len).map_err(|_| {
+            let bytes = len * size_of::<T>();
+            PyMemoryError::new_err(format!("{name}: cannot allocate {bytes} bytes"))
+        })?;
+        let start = numbers.as_mut_ptr();
+        let owner = Arc::new(numbers);
+        let capsule = PyCapsule::new_with_value(py, Arc::clone(&owner), c"getaway.memory")?.into_any();
+        // SAFETY: the view covers `owner`, whose zeros are valid values of `E`. The array keeps the
+        // capsule, which keeps the memory.
+        let array = unsafe {
+            let view = ArrayViewD::<E>::from_shape_ptr(shape, start.cast());
+            PyArrayDyn::borrow_from_array(&view, capsule)
+        };
+        Ok(Self { name, array: array.as_untyped().clone().unbind(), _owner: owner, start, len })
     }
 
     pub fn array(&self, py: Python<'_>) -> Py<PyAny> {
@@ -74,7 +79,7 @@ impl<T: Number> SharedMemory<T> {
                 "{name}: the array points to other memory: expected the batch's own"
             )));
         }
-        // SAFETY: the memory keeps its start and length while `_view` exists. Every bit pattern is
+        // SAFETY: the memory keeps its start and length while `_owner` exists. Every bit pattern is
         // valid for a `Number`. `&mut self` excludes a second slice from this method, and arrays
         // from Python are read through pointers. If Python code uses the array at the same time,
         // the numbers are arbitrary, as with NumPy functions that release the interpreter lock.
@@ -82,21 +87,20 @@ impl<T: Number> SharedMemory<T> {
     }
 }
 
-/// A `bytearray` of zeros. On Linux, a large one uses huge pages if the kernel has them, like
+/// Returns a vector of zeros. On Linux, a large one uses huge pages if the kernel has them, like
 /// NumPy's own arrays. This makes steps with planes faster.
-fn zeros(py: Python<'_>, bytes: usize) -> PyResult<Bound<'_, PyByteArray>> {
-    let len = isize::try_from(bytes)?;
-    // SAFETY: the call returns a new reference, or null with an exception.
-    let object = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyByteArray_FromStringAndSize(ptr::null(), len)) }?;
-    let owner = object.cast_into::<PyByteArray>()?;
+fn zeros<T: Number>(len: usize) -> Result<Vec<T>, TryReserveError> {
+    let mut numbers: Vec<T> = Vec::new();
+    numbers.try_reserve_exact(len)?;
     #[cfg(target_os = "linux")]
-    if bytes >= HUGE_BYTES_MIN {
-        let unaligned = owner.data().addr().wrapping_neg() % PAGE_BYTES;
-        // SAFETY: the range lies in the `bytearray`, and the advice does not change its content. A
-        // kernel without huge pages rejects the advice, which is harmless.
-        let _ = unsafe { madvise(owner.data().add(unaligned).cast(), bytes - unaligned, Advice::LinuxHugepage) };
+    if len * size_of::<T>() >= HUGE_BYTES_MIN {
+        let start = numbers.as_mut_ptr().cast::<u8>();
+        let unaligned = start.addr().wrapping_neg() % PAGE_BYTES;
+        // SAFETY: the range lies in the vector's memory, and the advice does not change its content.
+        // A kernel without huge pages rejects the advice, which is harmless.
+        let _ =
+            unsafe { madvise(start.add(unaligned).cast(), len * size_of::<T>() - unaligned, Advice::LinuxHugepage) };
     }
-    // SAFETY: the `bytearray` owns `bytes` bytes from this address, and no other code refers to it.
-    unsafe { owner.data().write_bytes(0, bytes) };
-    Ok(owner)
+    numbers.resize(len, T::default());
+    Ok(numbers)
 }
