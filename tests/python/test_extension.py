@@ -150,6 +150,48 @@ except KeyboardInterrupt:
     assert done.stdout == "interrupted\n", done.stderr
 
 
+INTERPRETERS = """
+import sys
+try:
+    import _interpreters
+    new = lambda: _interpreters.create("legacy")
+except ImportError:
+    import _xxsubinterpreters as _interpreters
+    new = lambda: _interpreters.create(isolated=False)
+PLAY = '''
+try:
+    import getaway
+    game = getaway.Game({path!r})
+    while not game.is_over:
+        game.step(getaway.Move.STAY)
+    print(game.threats[0].style, game.moves)
+except ImportError as error:
+    print(error)
+import sys
+sys.stdout.flush()
+'''
+for place in sys.argv[1:]:
+    if place == "main":
+        exec(PLAY)
+    else:
+        interpreter = new()
+        for run in place:
+            _interpreters.run_string(interpreter, PLAY)
+        _interpreters.destroy(interpreter)
+"""
+
+
+@pytest.mark.parametrize("places", [["main", "a", "main"], ["aa", "b", "main"], ["a", "main", "b"]])
+def test_only_the_first_interpreter_can_import_the_package(places: list[str]) -> None:
+    script = INTERPRETERS.replace("{path!r}", repr(str(MAPS / "snail")))
+    done = subprocess.run([sys.executable, "-c", script, *places], capture_output=True, text=True, timeout=TIMEOUT_S)
+    refused = "getaway: another interpreter of this process has imported it: expected one interpreter per process"
+    first, *others = [place[0] for place in places for _ in (place if place != "main" else [place])]
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and len(lines) == len(others) + 1, done.stdout + done.stderr
+    assert [line == refused for line in lines] == [False, *(other != first for other in others)], lines
+
+
 @pytest.mark.parametrize("planner", ["survival", "uct-greedy", "cautious"])
 def test_bot_and_play_command_play_the_same_game_for_the_same_seed_and_budget(
     planner: str, getaway_program: pathlib.Path, tmp_path: pathlib.Path

@@ -12,7 +12,10 @@ mod map;
 mod planner;
 mod value;
 
+use pyo3::exceptions::PyImportError;
+use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 
 /// The car chase of Coveo's Blitz 2025: an exact simulator, a search library and a solver.
 #[pymodule]
@@ -42,9 +45,23 @@ mod _getaway {
     #[allow(non_upper_case_globals)]
     const __build__: &str = getaway_arena::BUILD;
 
-    /// Imports `json` now. If Ctrl-C interrupted a later import, CPython could keep `json` locked.
+    /// Refuses all interpreters but the first, because the classes belong to it. Imports `json` now:
+    /// if Ctrl-C interrupted a later import, CPython could keep `json` locked.
     #[pymodule_init]
-    fn import(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::refuse_other_interpreters(module.py())?;
         module.py().import("json").map(drop)
     }
+}
+
+fn refuse_other_interpreters(py: Python<'_>) -> PyResult<()> {
+    static FIRST: PyOnceLock<i64> = PyOnceLock::new();
+    // SAFETY: this thread holds the lock of the current interpreter.
+    let current = unsafe { ffi::PyInterpreterState_GetID(ffi::PyInterpreterState_Get()) };
+    if *FIRST.get_or_init(py, || current) == current {
+        return Ok(());
+    }
+    Err(PyImportError::new_err(
+        "getaway: another interpreter of this process has imported it: expected one interpreter per process",
+    ))
 }
