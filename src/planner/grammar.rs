@@ -42,8 +42,9 @@ impl Planner for ExpressionPlanner {
         if let Some(player_move) = self.follower.as_mut().and_then(|follower| follower.next_move(world, state)) {
             return Choice { player_move, source: Source::Plan, planned_tick: Some(LAST_TICK + 1), simulated_ticks: 0 };
         }
+        let budget = with_default(budget).started();
         self.synchronise(state);
-        let outcome = self.search.run(&SurvivalProblem::new(world), state, with_default(budget));
+        let outcome = self.search.run(&SurvivalProblem::new(world), state, budget);
         let (evaluations, simulated_ticks) = (outcome.evaluations, outcome.simulated_ticks);
         let line = outcome.best.filter(|line| !line.actions.is_empty());
         let choice = match &line {

@@ -20,6 +20,8 @@ pub struct LookaheadPlanner {
     next: Vec<Node>,
     /// Maps fingerprints to indices in `next`. The map's random order is never used.
     seen: HashMap<u64, u32>,
+    /// For each first move, the maximum of `distance` in `layer`; `None` without such a node.
+    farthest: [Option<i32>; Move::ALL.len()],
     safest: SafestPlanner,
 }
 
@@ -27,6 +29,8 @@ pub struct LookaheadPlanner {
 struct Node {
     state: State,
     first_moves: u8,
+    /// The player's distance from the nearest threat.
+    distance: i32,
 }
 
 impl LookaheadPlanner {
@@ -37,6 +41,7 @@ impl LookaheadPlanner {
             layer: Vec::new(),
             next: Vec::new(),
             seen: HashMap::new(),
+            farthest: [None; Move::ALL.len()],
             safest: SafestPlanner::new(),
         }
     }
@@ -47,6 +52,7 @@ impl LookaheadPlanner {
         self.next.clear();
         self.seen.clear();
         let is_first = self.layer[0].first_moves == 0;
+        let mut farthest = [None; Move::ALL.len()];
         for node in &self.layer {
             for player_move in world.moves(&node.state) {
                 if self.next.len() == LAYER_STATES_MAX || meter.tick().is_err() {
@@ -59,9 +65,16 @@ impl LookaheadPlanner {
                 }
                 let first_moves = if is_first { 1 << player_move as u8 } else { node.first_moves };
                 let index = *self.seen.entry(world.fingerprint(&state)).or_insert(self.next.len() as u32) as usize;
-                match self.next.get_mut(index) {
-                    Some(seen) => seen.first_moves |= first_moves,
-                    None => self.next.push(Node { state, first_moves }),
+                if index == self.next.len() {
+                    let distance = threat_distance(world, &state);
+                    self.next.push(Node { state, first_moves: 0, distance });
+                }
+                let next = &mut self.next[index];
+                next.first_moves |= first_moves;
+                for (number, farthest) in farthest.iter_mut().enumerate() {
+                    if first_moves >> number & 1 == 1 {
+                        *farthest = (*farthest).max(Some(next.distance));
+                    }
                 }
             }
         }
@@ -69,14 +82,13 @@ impl LookaheadPlanner {
             return false;
         }
         std::mem::swap(&mut self.layer, &mut self.next);
+        self.farthest = farthest;
         true
     }
 
-    fn best_first_move(&self, world: &World) -> Option<Move> {
+    fn best_first_move(&self) -> Option<Move> {
         let mut best: Option<(i32, Move)> = None;
-        for player_move in Move::ALL {
-            let nodes = self.layer.iter().filter(|node| node.first_moves >> player_move as u8 & 1 == 1);
-            let farthest = nodes.map(|node| threat_distance(world, &node.state)).max();
+        for (player_move, farthest) in Move::ALL.into_iter().zip(self.farthest) {
             if let Some(distance) = farthest.filter(|&distance| best.is_none_or(|(other, _)| distance > other)) {
                 best = Some((distance, player_move));
             }
@@ -95,7 +107,8 @@ impl Planner for LookaheadPlanner {
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let mut meter = meter_with_default(budget);
         self.layer.clear();
-        self.layer.push(Node { state: state.clone(), first_moves: 0 });
+        self.layer.push(Node { state: state.clone(), first_moves: 0, distance: 0 });
+        self.farthest = [None; Move::ALL.len()];
         let depth_ticks = self.depth_ticks.min(LAST_TICK + 1 - state.tick());
         for _ in 0..depth_ticks {
             if !self.grow(world, &mut meter) {
@@ -103,7 +116,7 @@ impl Planner for LookaheadPlanner {
             }
         }
         let simulated_ticks = meter.ticks();
-        match self.best_first_move(world) {
+        match self.best_first_move() {
             Some(player_move) => {
                 let planned_tick = Some(self.layer[0].state.tick());
                 Choice { player_move, source: Source::Search, planned_tick, simulated_ticks }

@@ -35,6 +35,7 @@ impl ParanoidPlanner {
 
 impl Planner for ParanoidPlanner {
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
+        let meter = meter_with_default(budget);
         let distances = Distances::refresh(&mut self.distances, world);
         let terrain = &distances.terrain;
         let threats: Vec<u16> = world.threats(state).filter_map(|threat| terrain.graph.tile(threat.position)).collect();
@@ -45,7 +46,7 @@ impl Planner for ParanoidPlanner {
             distances,
             threats,
             depth: 0,
-            meter: meter_with_default(budget),
+            meter,
         };
         let mut moves: Vec<(Move, u16)> = game.distances.terrain.moves(player).collect();
         let mut best = None;

@@ -45,6 +45,9 @@ const PREDICTED_TICKS: u16 = 6;
 /// Threats on the server's clock are assumed to reach no tile more than this many moves away.
 const DELAYS_MAX: usize = 64;
 
+/// A search visits, or a loop processes, about this many tiles per microsecond.
+const TILES_PER_STEP: usize = 64;
+
 /// A threat is waiting after it has stayed this many times in a row.
 const WAITING_STAYS: u8 = 3;
 
@@ -97,11 +100,11 @@ impl SmitsimaxRules {
     /// Returns the player's move. `world` and `state` contain only the modelled threats (see
     /// [`World::state_at`]). Each of the `unmodelled` threats is an agent.
     pub fn choose(&mut self, world: &World, state: &State, unmodelled: &[ObservedThreat], budget: Budget) -> Choice {
+        let mut meter = meter_with_default(budget);
         self.observe(world, state, unmodelled);
         let distances = Distances::refresh(&mut self.distances, world);
         let sighting = Sighting { tick: state.tick(), player: world.player(state), threats: unmodelled };
         let shortlist = self.cautious.shortlist(world.layout(), &sighting);
-        let mut meter = meter_with_default(budget);
         let mut agents = Agents::new(world, state, unmodelled, &self.habits, shortlist, distances);
         while agents.play_out(&mut meter) {}
         let best = agents.best_move();
@@ -423,6 +426,7 @@ impl<'a> Agents<'a> {
         let mut bandit = Bandit::default();
         let mut best = f32::NEG_INFINITY;
         for (player_move, next) in self.distances.terrain.moves(player) {
+            meter.step(self.arrivals.len() / TILES_PER_STEP).ok()?;
             let worth = self.room(next).unwrap_or_else(|| catch_reward(ahead + 1));
             bandit.legal |= 1 << player_move as u8;
             bandit.expected[player_move as usize] = worth;
@@ -455,7 +459,9 @@ impl<'a> Agents<'a> {
         let Self { world, distances, unmodelled, arrivals, .. } = self;
         arrivals.clear();
         arrivals.resize(distances.terrain.graph.len(), UNREACHED);
+        let steps = arrivals.len() / TILES_PER_STEP;
         for threat in unmodelled.iter() {
+            meter.step(steps).ok()?;
             let reach = if threat.is_waiting(distances, player) { threat.waiting_distance } else { UNREACHED };
             for (arrival, &steps) in arrivals.iter_mut().zip(distances.row(threat.tile)) {
                 if steps < reach {
@@ -464,6 +470,7 @@ impl<'a> Agents<'a> {
             }
         }
         for threat in world.threats(&later) {
+            meter.step(steps).ok()?;
             let Some(tile) = tile(distances, threat.position) else { continue };
             for (arrival, &steps) in arrivals.iter_mut().zip(distances.row(tile)) {
                 let delay = steps_delay(steps, None, &later_delays);
@@ -536,13 +543,14 @@ impl SmitsimaxPlanner {
 
 impl Planner for SmitsimaxPlanner {
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
+        let budget = budget.started();
         let is_same = |streets: &World| {
             let (known, layout) = (streets.layout(), world.layout());
             known.width == layout.width && known.tiles == layout.tiles && streets.rules() == world.rules()
         };
         let streets = self.streets.take().filter(is_same).unwrap_or_else(|| {
             let layout = Layout { threats: Vec::new(), ..world.layout().clone() };
-            World::new(&layout, world.rules()).expect("the streets of a world are playable")
+            world.rebuilt(&layout, world.rules()).expect("the streets of a world are playable")
         });
         let unmodelled: Vec<ObservedThreat> =
             world.threats(state).map(|threat| ObservedThreat::at(threat.position)).collect();

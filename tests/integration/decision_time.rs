@@ -9,10 +9,10 @@ use crate::clock::thread_time;
 use crate::common::our_maps;
 use crate::disturbed::{Disturbance, Maps, Server, draw_disturbances};
 use getaway::bot::{Bot, BotOptions};
-use getaway::game::{LAST_TICK, Layout, Rules, World};
+use getaway::game::{LAST_TICK, Layout, MAX_THREATS, Position, Rules, Spawn, Style, Tile, World};
 use getaway::inference::variant;
-use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
-use getaway::planner::{Decider, SurvivalOptions};
+use getaway::map::{GeneratorKind, GeneratorOptions, MAX_SIDE, generate_nth};
+use getaway::planner::{Decider, NAMES, SurvivalOptions, by_name};
 use getaway::search::{Budget, Generator, TimeSource, install};
 
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
@@ -269,4 +269,64 @@ fn proofs_keep_to_their_budgets() {
         }
     }
     assert!(late * 50 <= calls, "{late} of {calls} calls exceeded their budget by more than half a millisecond");
+}
+
+/// Maps of the largest accepted size: an open field, a city, and a ring around the largest grid.
+fn largest_worlds() -> [(&'static str, World); 3] {
+    let world = |side: i32, is_open: fn(i32, i32, i32) -> bool| {
+        let tile = |index| if is_open(index % side, index / side, side - 1) { Tile::Open } else { Tile::Wall };
+        let tiles = (0..side * side).map(tile).collect();
+        let player = Position::new(0, 0);
+        let mut layout = Layout { width: side, height: side, tiles, player, threats: Vec::new() };
+        let open: Vec<Position> = layout.open_positions().collect();
+        let styles = Style::ALL.into_iter().cycle();
+        let spawns = styles.zip(open.into_iter().skip(700).step_by(40));
+        layout.threats = spawns.take(MAX_THREATS).map(|(style, position)| Spawn { style, position }).collect();
+        World::new(&layout, &Rules::NO_JUMP).expect("a map within the limits")
+    };
+    [
+        ("a field", world(64, |_, _, _| true)),
+        ("a city", world(77, |x, y, _| x % 3 == 0 || y % 3 == 0)),
+        ("a ring", world(MAX_SIDE as i32, |x, y, last| x % last == 0 || y % last == 0)),
+    ]
+}
+
+#[test]
+fn every_planner_keeps_to_its_budget_on_the_largest_maps() {
+    const BUDGET: Duration = BUDGETS[0];
+    const DECISIONS: usize = 2;
+    let others = [
+        "paranoid:64",
+        "lookahead:64",
+        "nested:15",
+        "nrpa:10",
+        "simulate(greedy)",
+        "beam(10000, simulate)",
+        "beam(10000, select(1, simulate(greedy)))",
+        "adapt(10, 1000000, 1)",
+        "anneal(1000000000, 1000, 0.001)",
+        "repeat(1000000000, select(1, simulate))",
+        "step(lookahead(beam(100, select(1, simulate(greedy, 30)))))",
+    ];
+    let _clock = install(ThreadClock);
+    let mut late = Vec::new();
+    for (map, world) in largest_worlds() {
+        let threats: Vec<_> = world.threats(&world.start()).collect();
+        for name in NAMES.into_iter().map(|(name, _)| name).chain(others) {
+            for tick in [1, 1000] {
+                let mut planner = by_name(name, 1).expect("a planner");
+                let mut state = world.state_at(tick, world.layout().player, &threats).expect("a state");
+                for _ in 0..DECISIONS {
+                    let start = thread_time();
+                    let choice = planner.decide(&world, &state, Budget::time(BUDGET));
+                    let time = thread_time() - start;
+                    if time > BUDGET + OVERRUN_MAX {
+                        late.push(format!("{name} on {map}, tick {}: {time:.1?} of {BUDGET:?}", state.tick()));
+                    }
+                    world.step(&mut state, choice.player_move);
+                }
+            }
+        }
+    }
+    assert!(late.is_empty(), "{late:#?}");
 }
