@@ -13,7 +13,7 @@ const MAP: &str = "
     #.###.###.#
     #...#.#...#
     #.#.....#.#
-    #....s..g.#
+    #....S..G.#
     ###########";
 
 /// Simulates each move, followed by standing still, until the game ends or the budget is used up.

@@ -11,7 +11,7 @@ const MAP: &str = "
     #.###.###.#
     #...#.#...#
     #.#.....#.#
-    #....s..g.#
+    #....S..G.#
     ###########";
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {

@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn move_into_a_dead_end_is_replaced_if_an_owl_may_be_heading_there() {
-        let layout = Layout::parse(".....##\n.###.##\n..o.P..").expect("a drawing");
+        let layout = Layout::parse(".....##\n.###.##\n..O.P..").expect("a drawing");
         let world = World::new(&layout, &Rules::NO_JUMP).expect("a map");
         let state = |remembered: Option<Position>| {
             let owl = Threat {

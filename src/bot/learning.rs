@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn catch_after_the_last_message_is_explained_by_an_early_phase() {
-        let layout = Layout::parse("P.s..").expect("a drawing");
+        let layout = Layout::parse("P.S..").expect("a drawing");
         // The shark approaches in tick 5. Under the expected rules, it next moves in tick 10.
         let expected = Rules::BLITZ_2025;
         let truth = Rules {

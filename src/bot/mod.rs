@@ -59,7 +59,7 @@ const LEARNING_DIVISOR: u32 = 2;
 /// use getaway::game::{Layout, Rules, World};
 /// use getaway::protocol::GameMessage;
 ///
-/// let world = World::new(&Layout::parse("P...\n.##.\n...s")?, &Rules::BLITZ_2025)?;
+/// let world = World::new(&Layout::parse("P...\n.##.\n...S")?, &Rules::BLITZ_2025)?;
 /// let mut state = world.start();
 /// let mut bot = Bot::new(BotOptions::default())?;
 /// for _ in 0..100 {

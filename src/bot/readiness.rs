@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn threats_of_the_early_world_move_as_if_the_next_phase_began_now() {
-        let layout = Layout::parse("P..b").expect("a drawing");
+        let layout = Layout::parse("P..B").expect("a drawing");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let threats: Vec<_> = world.threats(&world.start()).collect();
         const NEVER: u16 = 3000;
@@ -132,7 +132,7 @@ mod tests {
     fn corner_is_not_ready_for_quick_threats_and_a_ring_is() {
         let rules =
             Rules { period_ticks: PeriodTicks { lazy: 5, tease: 1, awake: 1, hungry: 1, insane: 1 }, ..Rules::NO_JUMP };
-        for (drawing, is_ready) in [("P....s", false), ("P....\n.###.\n.###s\n.###.\n.....", true)] {
+        for (drawing, is_ready) in [("P....S", false), ("P....\n.###.\n.###S\n.###.\n.....", true)] {
             let world = World::new(&Layout::parse(drawing).expect("a drawing"), &rules).expect("a map");
             let early = EarlyPhase::new(&world, 1).expect("a quicker phase");
             let readiness = early.until(100, Budget::UNLIMITED);

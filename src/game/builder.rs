@@ -43,7 +43,7 @@ pub enum WorldError {
 /// ```
 /// use getaway::game::{Layout, Rules, World, WorldBuilder};
 ///
-/// let layout = Layout::parse("#####\n#P.s#\n#####")?;
+/// let layout = Layout::parse("#####\n#P.S#\n#####")?;
 /// let mut builder = WorldBuilder::new(&layout, &Rules::BLITZ_2025)?;
 /// while !builder.advance(1) {} // the routes to one tile per call
 /// assert_eq!(builder.finish().start(), World::new(&layout, &Rules::BLITZ_2025)?.start());

@@ -12,7 +12,7 @@ use super::{Direction, PlacementError, Position, State, Style, Threat, World};
 /// ```
 /// use getaway::game::{Layout, Rules, Snapshot, World};
 ///
-/// let world = World::new(&Layout::parse("P..h")?, &Rules::BLITZ_2025)?;
+/// let world = World::new(&Layout::parse("P..H")?, &Rules::BLITZ_2025)?;
 /// let text = world.snapshot(&world.start()).to_string();
 /// assert_eq!(text, "tick 1 player 0,0; hawk 3,0 up draws 1");
 /// assert_eq!(world.restore(&text.parse()?)?, world.start());
@@ -157,7 +157,7 @@ mod tests {
         "tick 1001 player 1,0; owl 3,0 left draws 1 remembered 0,0; hawk 4,1 down draws 7 post 2,0 idle -3";
 
     fn world() -> World {
-        World::new(&Layout::parse("P..o.\n....h").unwrap(), &Rules::BLITZ_2025).unwrap()
+        World::new(&Layout::parse("P..O.\n....H").unwrap(), &Rules::BLITZ_2025).unwrap()
     }
 
     #[test]

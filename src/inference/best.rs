@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn owl_choices_are_the_nearest_of_all() {
-        let streets = Streets::new(&Layout::parse("P.o").expect("a drawing")).expect("streets");
+        let streets = Streets::new(&Layout::parse("P.O").expect("a drawing")).expect("streets");
         let mut random = SmallRng::seed_from_u64(1);
         for share in [0.9, 0.05, 0.001, 0.0] {
             let mut owls = Owls::new(&streets);

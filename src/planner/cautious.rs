@@ -420,7 +420,7 @@ mod tests {
 
     #[test]
     fn unmodelled_and_predicted_threats_are_avoided_together() {
-        let layout = layout("b.P...\n##.###\n##....");
+        let layout = layout("B.P...\n##.###\n##....");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let mut threat = world.threat(&world.start(), 0);
         threat.direction = crate::game::Direction::Right;

@@ -297,9 +297,9 @@ mod tests {
         #.#######.#.#
         #.......#.#.#
         #######.#.#.#
-        #.......#..s#
+        #.......#..S#
         #.#######.#.#
-        #....d..o.h.#
+        #....D..O.H.#
         #############";
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn another_world_starts_afresh() {
-        let layout = Layout::parse("P....s").expect("a drawing");
+        let layout = Layout::parse("P....S").expect("a drawing");
         let [with_jumps, without] =
             [Rules::BLITZ_2025, Rules::NO_JUMP].map(|rules| World::new(&layout, &rules).expect("a map"));
         assert_eq!(with_jumps.start(), without.start());
@@ -336,7 +336,7 @@ mod tests {
 
     #[test]
     fn slack_and_guard_do_not_change_the_answer() {
-        let world = world("P....s");
+        let world = world("P....S");
         let solve = |slack_moves, guard| {
             let options = SurvivalOptions { slack_moves, guard, ..SurvivalOptions::default() };
             Decider::new(options).solve(&world, &world.start(), Budget::ticks(200_000))
@@ -348,7 +348,7 @@ mod tests {
 
     #[test]
     fn exhaustive_search_decides_maps_with_excess_threats() {
-        let world = world("P.....hhhhhs");
+        let world = world("P.....HHHHHS");
         let root = world.start();
         let solve = |memory_max_bytes| {
             let options = SurvivalOptions { memory_max_bytes, ..SurvivalOptions::default() };

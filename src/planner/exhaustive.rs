@@ -109,7 +109,7 @@ mod tests {
 
     const MEMORY_BYTES: usize = 1 << 28;
 
-    const LOOP: &str = "P....\n.##.#\n...hs";
+    const LOOP: &str = "P....\n.##.#\n...HS";
 
     fn world(drawing: &str, rules: &Rules) -> World {
         World::new(&Layout::parse(drawing).expect("a drawing"), rules).expect("a map")
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn longest_line_is_as_long_as_that_of_the_survival_search() {
         let mut outcomes = Vec::new();
-        for (drawing, rules) in [(LOOP, Rules::BLITZ_2025), (LOOP, Rules::NO_JUMP), ("P....s", Rules::NO_JUMP)] {
+        for (drawing, rules) in [(LOOP, Rules::BLITZ_2025), (LOOP, Rules::NO_JUMP), ("P....S", Rules::NO_JUMP)] {
             let world = world(drawing, &rules);
             for tick in [1970, 1990, 1998] {
                 let root = root(&world, tick);

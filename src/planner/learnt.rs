@@ -211,7 +211,7 @@ mod tests {
         std::fs::write(&path, text()).expect("a file");
         let name = format!("{MODEL_PREFIX}{}", path.display());
         let spec = PlannerSpec::find(&name, Some(&ModelHost)).expect("a model");
-        let layout = Layout::parse("b.P......").expect("a drawing");
+        let layout = Layout::parse("B.P......").expect("a drawing");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let choice = spec.build(0).decide(&world, &world.start(), Budget::UNLIMITED);
         assert_eq!(choice.player_move, Move::Right);

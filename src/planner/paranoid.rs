@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn does_not_wait_beside_a_threat_that_could_attack() {
         // If the player stays, the bull can move onto the player's tile in tick 5.
-        let choice = first_move("..Pb", 4);
+        let choice = first_move("..PB", 4);
         assert_eq!((choice.player_move, choice.planned_tick), (Move::Left, Some(11)));
     }
 

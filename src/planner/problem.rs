@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn greedy_avoids_a_catch_where_possible() {
         // In tick 5, the goldfish must move left onto the player's tile, so staying is fatal.
-        let world = world("P.g\n.##");
+        let world = world("P.G\n.##");
         let problem = SurvivalProblem::new(&world);
         let mut state = world.start();
         for player_move in [Move::Right, Move::Stay, Move::Stay, Move::Stay] {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn greedy_returns_a_move_when_all_are_fatal() {
-        let world = world("P~g");
+        let world = world("P~G");
         let mut state = world.start();
         while !state.is_caught() {
             let player_move =

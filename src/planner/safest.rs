@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn runs_to_the_far_end_away_from_the_threat() {
-        let world = World::new(&Layout::parse("b.P......").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
+        let world = World::new(&Layout::parse("B.P......").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let mut safest = SafestPlanner::new();
         assert_eq!(safest.decide(&world, &world.start(), Budget::UNLIMITED).player_move, Move::Right);
     }
@@ -77,7 +77,7 @@ mod tests {
     fn avoids_a_catch_one_tick_ahead() {
         // In tick 5, the goldfish must move left, onto the tile to the right of the player. From
         // this tile, the player would reach the far end with the most margin.
-        let layout = Layout::parse("#P.g\n##.#\n##.#\n##.#").expect("a drawing");
+        let layout = Layout::parse("#P.G\n##.#\n##.#\n##.#").expect("a drawing");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let mut state = world.start();
         for _ in 0..4 {

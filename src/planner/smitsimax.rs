@@ -588,7 +588,7 @@ mod tests {
     #[test]
     fn map_of_another_shape_is_another_map() {
         let mut planner = SmitsimaxPlanner::new();
-        for drawing in ["P.\n..\n.s", "..P\ns.."] {
+        for drawing in ["P.\n..\n.S", "..P\nS.."] {
             let world = world(drawing, &Rules::BLITZ_2025);
             let choice = planner.decide(&world, &world.start(), Budget::ticks(50));
             assert!(world.moves(&world.start()).any(|player_move| player_move == choice.player_move));
@@ -597,7 +597,7 @@ mod tests {
 
     #[test]
     fn flees_between_a_predicted_and_an_unmodelled_threat() {
-        let world = world("b.P...\n##.###\n##....", &Rules::BLITZ_2025);
+        let world = world("B.P...\n##.###\n##....", &Rules::BLITZ_2025);
         let bull = crate::game::Threat { direction: Direction::Right, ..world.threat(&world.start(), 0) };
         let state = world.state_at(1000, Position::new(2, 0), &[bull]).expect("a state");
         let unmodelled = [ObservedThreat::at(Position::new(4, 0))];

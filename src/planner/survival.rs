@@ -598,9 +598,9 @@ mod tests {
         #########
         #P......#
         #.##.##.#
-        #..s...b#
+        #..S...B#
         #.##.##.#
-        #......g#
+        #......G#
         #########";
 
     fn world(drawing: &str, rules: &Rules) -> World {
@@ -622,7 +622,7 @@ mod tests {
 
     #[test]
     fn dead_end_street_is_doomed_with_the_longest_line() {
-        let world = world("####\n#P.s\n####", &Rules::NO_JUMP);
+        let world = world("####\n#P.S\n####", &Rules::NO_JUMP);
         let solution = SurvivalSearch::new(options(1)).solve(&world, &world.start(), Budget::UNLIMITED);
         assert_eq!(solution.outcome, Outcome::Doomed);
         let end = replay(&world, &world.start(), &solution);
@@ -652,7 +652,7 @@ mod tests {
         // The player survives only in the recess below its start. In later ticks, the search first
         // reaches the recess by lines that begin with a step to the left. After a step to the
         // right, the player can still go back to the recess.
-        let world = world("b.P.........\n##.#########", &Rules::NO_JUMP);
+        let world = world("B.P.........\n##.#########", &Rules::NO_JUMP);
         let mut survival = SurvivalSearch::new(options(1));
         survival.solve(&world, &world.start(), Budget::ticks(1));
         survival.width = 1000;
@@ -679,7 +679,7 @@ mod tests {
 
     #[test]
     fn another_world_restarts_the_search() {
-        let [with_jumps, without] = [Rules::BLITZ_2025, Rules::NO_JUMP].map(|rules| world("P....s", &rules));
+        let [with_jumps, without] = [Rules::BLITZ_2025, Rules::NO_JUMP].map(|rules| world("P....S", &rules));
         assert_eq!(with_jumps.start(), without.start());
         let mut survival = SurvivalSearch::new(options(1));
         let first = survival.solve(&with_jumps, &with_jumps.start(), Budget::UNLIMITED);
@@ -698,7 +698,7 @@ mod tests {
 
     #[test]
     fn memory_stays_below_its_bound() {
-        let world = world("..........\n.o......o.\n..........\n....P.....\n..........\n.o......h.", &Rules::BLITZ_2025);
+        let world = world("..........\n.O......O.\n..........\n....P.....\n..........\n.O......H.", &Rules::BLITZ_2025);
         let memory_max_bytes = 2_000_000;
         let mut survival =
             SurvivalSearch::new(SurvivalOptions { seed: 1, memory_max_bytes, ..SurvivalOptions::default() });

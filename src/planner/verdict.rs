@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn verdicts_agree_with_playing_every_line() {
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
-            let world = World::new(&Layout::parse("..P..s").expect("a drawing"), &rules).expect("a map");
+            let world = World::new(&Layout::parse("..P..S").expect("a drawing"), &rules).expect("a map");
             for tick in [1, 650, 950] {
                 let threats: Vec<_> = world.threats(&world.start()).collect();
                 let mut state = world.state_at(tick, world.layout().player, &threats).expect("a state");

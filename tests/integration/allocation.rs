@@ -17,7 +17,7 @@ const SLOWDOWN: u32 = if cfg!(debug_assertions) { 20 } else { 3 };
 
 fn layout_with(threats: usize) -> Layout {
     let drawing =
-        "#############\n#P..........#\n#.##.###.##.#\n#...........#\n#.##.###.##.#\n#b.g.s.o.d.h#\n#############";
+        "#############\n#P..........#\n#.##.###.##.#\n#...........#\n#.##.###.##.#\n#B.G.S.O.D.H#\n#############";
     let mut layout = Layout::parse(drawing).expect("a drawing");
     let six = layout.threats.clone();
     layout.threats = six.iter().copied().cycle().take(threats).collect();

@@ -163,7 +163,7 @@ fn message_outside_the_ticks_of_a_game_is_no_sight() {
 /// A world in which only the goldfish moves, and a learner that knows the shark only by the word
 /// "ghost", which names no style.
 fn begin_with_ghost() -> (World, Learner) {
-    let layout = Layout::parse("P#G...\n##.##.\ns#....\n.#####").expect("a drawing");
+    let layout = Layout::parse("P#G...\n##.##.\nS#....\n.#####").expect("a drawing");
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
     let named = layout.threats.iter().map(|spawn| match spawn.style {
         Style::Shark => StyleWord { word: "ghost".to_owned(), style: None },

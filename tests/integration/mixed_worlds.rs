@@ -14,7 +14,7 @@ fn world(layout: &Layout) -> World {
 }
 
 fn streets(style: Style) -> World {
-    let mut layout = Layout::parse("#####\n#P..#\n#.#.#\n#..b#\n#####").expect("a drawing");
+    let mut layout = Layout::parse("#####\n#P..#\n#.#.#\n#..B#\n#####").expect("a drawing");
     layout.threats[0].style = style;
     world(&layout)
 }
@@ -82,7 +82,7 @@ fn state_of_one_style_is_rejected_after_the_layout_is_set_to_another() {
 #[test]
 fn order_of_threats_in_the_map_does_not_affect_the_lanes() {
     let [one, other] =
-        ["P..#\n.#bh\n#s.o", "P..#\n.#oh\n#s.b"].map(|drawing| Layout::parse(drawing).expect("a drawing"));
+        ["P..#\n.#BH\n#S.O", "P..#\n.#OH\n#S.B"].map(|drawing| Layout::parse(drawing).expect("a drawing"));
     let (one, other) = (world(&one), world(&other));
     let mut state = one.start();
     while !state.is_over() && state.tick() < 400 {

@@ -56,7 +56,7 @@ fn deer_stepped_with_its_spawn_as_home_moves_as_in_the_game() {
 
 #[test]
 fn invalid_queries_are_rejected() {
-    let layout = Layout::parse("P.#s").unwrap();
+    let layout = Layout::parse("P.#S").unwrap();
     let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
     let shark = world.threat(&world.start(), 0);
     let (open, wall) = (layout.player, Position::new(2, 0));

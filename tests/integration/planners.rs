@@ -83,7 +83,7 @@ fn every_planner_adapts_to_an_unexpected_state() {
 #[test]
 fn non_fatal_move_is_returned_after_the_deadline() {
     // The goldfish moves to the player's tile in tick 5, because it has no other option.
-    let layout = Layout::parse("P.g\n.##").expect("a drawing");
+    let layout = Layout::parse("P.G\n.##").expect("a drawing");
     let world = world(&layout, &Rules::BLITZ_2025);
     for name in all_planners().filter(|&name| name != "random") {
         let mut state = world.start();
@@ -250,7 +250,7 @@ fn every_solution_is_confirmed_by_the_reference_model() {
         generate_nth(&options, 9, index).expect("a city")
     });
     // In the no-jump variant, the player is doomed: it cannot get past the shark.
-    let trap = Map { layout: Layout::parse("P...s").expect("a drawing"), ..our_map("snail") };
+    let trap = Map { layout: Layout::parse("P...S").expect("a drawing"), ..our_map("snail") };
     let mut seen = Vec::new();
     for map in common::our_maps().into_iter().chain(mazes).chain(cities).chain([trap]) {
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {

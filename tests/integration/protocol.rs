@@ -10,7 +10,7 @@ use getaway::protocol::{
 use serde_json::{Value, json};
 
 fn layout() -> Layout {
-    Layout::parse("#####\n#P.b#\n#~#s#\n##.##").unwrap()
+    Layout::parse("#####\n#P.B#\n#~#S#\n##.##").unwrap()
 }
 
 fn message() -> Value {

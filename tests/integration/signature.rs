@@ -28,7 +28,7 @@ fn signature_is_unchanged_with_one_and_two_threads() {
 
 #[test]
 fn signature_depends_on_the_maps() {
-    let drawings = ["P...\n.##.\n...s", "P...\n.##.\n...o"];
+    let drawings = ["P...\n.##.\n...S", "P...\n.##.\n...O"];
     let [one, other] = drawings.map(|drawing| signature(&[Layout::parse(drawing).unwrap()], 3).unwrap());
     assert_ne!(one, other);
     assert_eq!(signature(&[], 1).unwrap(), "cbf29ce484222325");

@@ -95,7 +95,7 @@ fn fingerprints_and_futures_ignore_irrelevant_directions() {
 /// A world with all six styles, and its state in tick 5, in which the threats move. The hawk does
 /// not see the player.
 fn crossing() -> (World, State) {
-    let layout = Layout::parse("b.g.s.o\n.#.#.#.\nd.....h\n.#.#.#.\n....P..").expect("a valid drawing");
+    let layout = Layout::parse("B.G.S.O\n.#.#.#.\nD.....H\n.#.#.#.\n....P..").expect("a valid drawing");
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
     let mut state = world.start();
     (0..4).for_each(|_| world.step(&mut state, Move::Stay));
@@ -153,7 +153,7 @@ fn direction_of_a_bull_changes_its_future() {
 
 #[test]
 fn states_of_another_world_are_rejected() {
-    let worlds = ["P.b", "P..b", "P.bb"]
+    let worlds = ["P.B", "P..B", "P.BB"]
         .map(|drawing| World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::BLITZ_2025).expect("a map"));
     for (index, world) in worlds.iter().enumerate() {
         for (other, mut state) in worlds.iter().map(World::start).enumerate() {

@@ -28,7 +28,7 @@ import getaway
 from getaway import Batch, Game, Map, State
 from getaway.gymnasium import ChaseEnv, ChaseVectorEnv
 
-DRAWINGS = ["P....\n.#.#.\n.h.~o\n.#.#.\n....D", "P...\n.##.\n...s", "P..B\n....", "P.g"]
+DRAWINGS = ["P....\n.#.#.\n.H.~O\n.#.#.\n....D", "P...\n.##.\n...S", "P..B\n....", "P.G"]
 OBSERVATIONS = ["compact", "features", "planes", "state", "window"]
 CALLS = 25
 

@@ -46,7 +46,7 @@ CASES = 43
 WHOLE_GAME = 19
 """The kind of call that plays a game: up to 2,000 decisions, which may exceed `LIMIT_S`."""
 THREADS = 3
-DRAWINGS = ["P....\n.#.#.\n.h.~o\n.#.#.\n....D", "P...\n.##.\n...s", "P..B\n....", "PS", "P"]
+DRAWINGS = ["P....\n.#.#.\n.H.~O\n.#.#.\n....D", "P...\n.##.\n...S", "P..B\n....", "PS", "P"]
 MAPS = [Map(drawing) for drawing in DRAWINGS]
 SHORT_GAMES = [Map("PS"), Map("P..B")]
 PLANNERS = ["safest", "random", "cautious", "paranoid:2", "lookahead:3", "step(repeat(3, simulate))", "survival"]

@@ -51,7 +51,7 @@ def test_staying_is_none_and_actions_of_the_wire_are_dicts() -> None:
 
 
 def test_game_copy_and_reset() -> None:
-    game = getaway.Game.parse("P...\n.##.\n...s")
+    game = getaway.Game.parse("P...\n.##.\n...S")
     game.step({"type": "MOVE_RIGHT"})
     other = game.copy()
     other.step({"type": "MOVE_RIGHT"})

@@ -20,7 +20,7 @@ EVERYTHING = {name: getattr(getaway, name) for name in getaway.__all__}
 
 
 def drawing() -> Game:
-    return Game.parse("P....\n.#.#.\n.h.~o\n.#.#.\n....D")
+    return Game.parse("P....\n.#.#.\n.H.~O\n.#.#.\n....D")
 
 
 def test_moves_are_numbers_letters_and_actions() -> None:
@@ -257,7 +257,7 @@ def test_solve_agrees_with_the_command(getaway_program: pathlib.Path) -> None:
 
 
 def test_doomed_maps_have_a_bound_and_a_certificate(getaway_program: pathlib.Path, tmp_path: pathlib.Path) -> None:
-    doomed = Map("P....s")
+    doomed = Map("P....S")
     solution = getaway.solve(doomed, no_jump=True, time_limit_ms=60_000)
     assert (solution.outcome, solution.bound) == ("doomed", solution.score) and solution.certificate is not None
     game = Game(doomed, no_jump=True, moves=solution.moves)

@@ -23,7 +23,7 @@ from getaway._getaway import draw
 from getaway.gymnasium import ChaseEnv, ChaseVectorEnv
 
 PATHS = [MAPS / name for name in ("old-town", "roundabout", "metropolis")]
-SHORT = Map("P...\n.##.\n...s", name="short")
+SHORT = Map("P...\n.##.\n...S", name="short")
 
 
 def test_random_sequences_of_calls_agree_with_a_plain_model() -> None:
@@ -213,7 +213,7 @@ def test_pictures_are_the_viewers_at_any_size() -> None:
 
 
 def test_safe_moves_of_a_batch_equal_those_of_its_states() -> None:
-    batch = Batch([Map("P....s"), Map("P....\n.##..\n....s")], 4, no_jump=True)
+    batch = Batch([Map("P....S"), Map("P....\n.##..\n....S")], 4, no_jump=True)
     for _ in range(8):
         batch.step(np.full(4, Move.STAY))
     found = batch.safe_moves(threads=1, budget_ticks=20_000)

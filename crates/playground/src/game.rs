@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn recording_with_a_long_name_can_be_continued() {
-        let layout = Layout::parse("P..\n.#.\n..g").expect("a drawing");
+        let layout = Layout::parse("P..\n.#.\n..G").expect("a drawing");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let message = MessageWriter::new(&world, "me").write(&world.start());
         let line = format!("{{\"game_message\":{message},\"actions\":[]}}\n");

@@ -76,7 +76,7 @@ fn sweeps_after_a_complete_proof_are_ignored() {
 
 #[test]
 fn ticks_of_ignored_sweeps_are_checked() {
-    let layout = Layout::parse("P.s").expect("a drawing");
+    let layout = Layout::parse("P.S").expect("a drawing");
     let line_of_error = |[from_tick, until_tick, target_tick]: [u16; 3]| {
         let step = Step { target_tick, from_tick, until_tick, counts_draws: false, joins: Vec::new() };
         let (rules, moves, steps, end) = (Rules::NO_JUMP, Vec::new(), vec![step], ProofEnd::None);
@@ -214,11 +214,11 @@ fn searched(drawing: &str, rules: &Rules) -> (Layout, Certificate) {
 fn extreme_rules_and_a_game_that_is_over_at_the_start_verify() {
     let window = |owl_window_ticks, owl_minute_ticks| Rules { owl_window_ticks, owl_minute_ticks, ..Rules::NO_JUMP };
     for rules in [window(1, 60), window(0, 1), window(60, 60), window(1, u16::MAX), window(1, 1)] {
-        let (layout, certificate) = searched("P.....s\n##.####\n##o####", &rules);
+        let (layout, certificate) = searched("P.....S\n##.####\n##O####", &rules);
         assert_eq!(certificate.end, ProofEnd::Search);
         assert_eq!(verify(&certificate, &layout), Ok(()), "{rules:?}");
     }
-    let (mut layout, _) = searched("P.s", &Rules::BLITZ_2025);
+    let (mut layout, _) = searched("P.S", &Rules::BLITZ_2025);
     layout.threats[0].position = layout.player;
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a world");
     let solution = Decider::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);

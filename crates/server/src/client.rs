@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn vanished_peers_are_dropped_and_peers_that_answer_pings_are_kept() {
-        let layout = Layout::parse("P....#s").expect("a drawing");
+        let layout = Layout::parse("P....#S").expect("a drawing");
         let map = Map { name: "apart".into(), kind: "challenge".into(), difficulty: "easy".into(), layout };
         let options = ServerOptions { tick_time: TIMEOUT, ..ServerOptions::with_maps(vec![map]) };
         let server = Server::start("127.0.0.1", 0, options).expect("a free port");

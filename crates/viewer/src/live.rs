@@ -159,7 +159,7 @@ mod tests {
         let live = LiveReplay::default();
         assert_eq!(live.pack(0, 0), None, "no game yet");
         let world = Arc::new(
-            World::new(&Layout::parse("P....\n.###.\n....s").expect("a drawing"), &Rules::BLITZ_2025).expect("a map"),
+            World::new(&Layout::parse("P....\n.###.\n....S").expect("a drawing"), &Rules::BLITZ_2025).expect("a map"),
         );
         for number in 1..=2 {
             live.begin("map", "team", Arc::clone(&world));

@@ -277,7 +277,7 @@ mod tests {
     }
 
     fn game(rules: Rules) -> (World, Vec<State>) {
-        let drawing = "###########\n#b.......g#\n#.##.#.##.#\n#....P...~#\n#.##.#.##.#\n#s...o..dh#\n###########";
+        let drawing = "###########\n#B.......G#\n#.##.#.##.#\n#....P...~#\n#.##.#.##.#\n#S...O..DH#\n###########";
         let world = World::new(&Layout::parse(drawing).expect("a drawing"), &rules).expect("a map");
         let mut states = vec![world.start()];
         while let Some(state) = states.last().filter(|state| !state.is_over() && states.len() < 300) {

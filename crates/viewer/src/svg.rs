@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn still_shows_every_actor_where_it_is() {
-        let world = World::new(&Layout::parse("P..#\n.~.o").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
+        let world = World::new(&Layout::parse("P..#\n.~.O").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let states = world.states_along(&world.start(), &[Move::Right]);
         let drawn = svg(&world, &states[1], Direction::Left);
         assert!(drawn.contains("<g transform=\"translate(1 0)\"><g transform=\"rotate(180)\">"), "{drawn}");

@@ -281,7 +281,7 @@ def test_pages_link_to_the_playground_at_the_tick_on_show(page: Page, url: str, 
     follow_link(page, page)
     # The link also works with a map that is not bundled, changed rules, and the user's own moves.
     map_file = tmp_path / "yard.txt"
-    map_file.write_text("#########\n#P..~..s#\n#.##.##.#\n#o.....b#\n#########\n")
+    map_file.write_text("#########\n#P..~..S#\n#.##.##.#\n#O.....B#\n#########\n")
     page.goto(view(str(map_file), "--planner", "human", "--no-jump", *options))
     wait_until(page, "window.panel?.branch != null")
     for count, move in enumerate("R.DDL", start=1):
@@ -295,7 +295,7 @@ def test_pages_link_to_the_playground_at_the_tick_on_show(page: Page, url: str, 
 
 def test_link_follows_a_changed_move(page: Page, url: str, view: View, tmp_path: Path) -> None:
     map_file = tmp_path / "street.txt"
-    map_file.write_text("########\n#P...#s#\n########\n")
+    map_file.write_text("########\n#P...#S#\n########\n")
     page.goto(view(str(map_file), "--planner", "human", "--playground", url))
     wait_until(page, "window.panel?.branch != null")
     for move in "RR":

@@ -143,7 +143,7 @@ def test_line_replaces_a_move_onto_a_threat(page: Page, view: View, tmp_path: Pa
     # Without jumping, a move onto a threat ends the game in the tick of the move, so two frames
     # have the same tick.
     ring = tmp_path / "ring.txt"
-    ring.write_text("#######\n#Pg...#\n#.###.#\n#.....#\n#######\n")
+    ring.write_text("#######\n#PG...#\n#.###.#\n#.....#\n#######\n")
     page.goto(view(str(ring), "--planner", "human", "--no-jump"))
     wait_until(page, "window.panel?.branch != null")
     page.keyboard.press("ArrowRight")

@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn wrong_plan_is_not_printed() {
-        let world = World::new(&Layout::parse("P#b").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
+        let world = World::new(&Layout::parse("P#B").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let solution = |outcome, moves: usize, final_tick| Solution {
             outcome,
             moves: vec![Move::Stay; moves],

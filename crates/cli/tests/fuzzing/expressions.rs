@@ -41,7 +41,7 @@ impl fmt::Display for Counts {
 /// Tests `count` generated texts. If `is_timed` is set, late decisions are failures.
 pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     let layout =
-        Layout::parse("#########\n#P......#\n#.##.##.#\n#.#...#.#\n#...#..s#\n#########").map_err(|e| e.to_string())?;
+        Layout::parse("#########\n#P......#\n#.##.##.#\n#.#...#.#\n#...#..S#\n#########").map_err(|e| e.to_string())?;
     let world = World::new(&layout, &Rules::BLITZ_2025).map_err(|e| e.to_string())?;
     let mut counts = Counts::default();
     for number in seed..seed.saturating_add(count) {

@@ -129,7 +129,7 @@ fn bot_that_is_still_busy_with_a_game_plays_no_other() {
     let dir = tempfile::tempdir().unwrap();
     let map = dir.path().join("corridor.txt");
     // The shark catches the bot before the bot counts as silent.
-    fs::write(&map, "#####\n#P.s#\n#####\n").unwrap();
+    fs::write(&map, "#####\n#P.S#\n#####\n").unwrap();
     let bot = r#"pipe:read -r m; echo '{"type":"COMMAND","tick":1,"actions":[]}'; while read -r m; do :; done"#;
     let games = ["--map", map.to_str().unwrap(), "--samples", "3", "--threads", "1"];
     let args = [&["eval", "--planner", bot, "--json", "--allow-failures"], &games[..]].concat();

@@ -173,7 +173,7 @@ fn hostile_recording(dir: &Path, map: &str) -> PathBuf {
 fn text_from_outside_cannot_control_the_terminal() {
     let dir = tempfile::tempdir().unwrap();
     let maps = dir.path().join("maps");
-    let map = save(&maps, HOSTILE, "P...#b\n.##.#.\n...s#.").to_str().unwrap().to_owned();
+    let map = save(&maps, HOSTILE, "P...#B\n.##.#.\n...S#.").to_str().unwrap().to_owned();
     let recording = hostile_recording(dir.path(), &map).to_str().unwrap().to_owned();
     let games = Path::new(&recording).parent().unwrap().to_str().unwrap().to_owned();
     let diverged = format!("{games}/diverged.jsonl");

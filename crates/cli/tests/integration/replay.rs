@@ -297,7 +297,7 @@ fn unknown_styles_are_skipped_and_reported() {
 
 #[test]
 fn see_through_tiles_are_inferred_and_hide_nothing_else() {
-    let layout = Layout::parse("########\n#P.~..b#\n########").unwrap();
+    let layout = Layout::parse("########\n#P.~..B#\n########").unwrap();
     let right = |_: &World, _: &State| vec![Action::Move(Direction::Right)];
     let lines = record(&layout, 12, right);
     let report = verify_bytes(lines.as_bytes()).unwrap();
@@ -557,7 +557,7 @@ mod command {
         let folder = tempfile::tempdir().unwrap();
         // In tick 5, the player and the goldfish swap tiles, which ends the game in the no-jump
         // variant.
-        let layout = Layout::parse("#####\n#P.g#\n#####").unwrap();
+        let layout = Layout::parse("#####\n#P.G#\n#####").unwrap();
         let right = vec![Action::Move(Direction::Right)];
         let lines = record(&layout, 8, |_, state| if [1, 5].contains(&state.tick()) { right.clone() } else { vec![] });
         let path = folder.path().join("game.jsonl");

@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn disguised_command_resolves_to_the_wanted_move() {
-        let layout = Layout::parse("######\n#P..b#\n#.#~.#\n#....#\n######").unwrap();
+        let layout = Layout::parse("######\n#P..B#\n#.#~.#\n#....#\n######").unwrap();
         let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
         let (mut state, mut dice) = (world.start(), Dice::from_seed(3));
         while !state.is_over() {

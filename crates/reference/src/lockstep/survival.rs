@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn plan_survives_a_whole_game_on_a_ring() {
         let layout =
-            Layout::parse("#########\n#P......#\n#.##.##.#\n#..s...b#\n#.##.##.#\n#......g#\n#########").unwrap();
+            Layout::parse("#########\n#P......#\n#.##.##.#\n#..S...B#\n#.##.##.#\n#......G#\n#########").unwrap();
         let world = World::new(&layout, &Rules::NO_JUMP).unwrap();
         let plan = surviving_plan(&world, 64, 1);
         let end = follow(&world, &plan);
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn plan_stops_where_every_move_is_fatal() {
-        let world = World::new(&Layout::parse("P..s").unwrap(), &Rules::NO_JUMP).unwrap();
+        let world = World::new(&Layout::parse("P..S").unwrap(), &Rules::NO_JUMP).unwrap();
         let end = follow(&world, &surviving_plan(&world, 64, 1));
         assert!(!end.is_over());
         assert!(world.successors(&end).all(|(_, next)| next.is_caught()));
@@ -98,7 +98,7 @@ mod tests {
         layout.threats[0].position = layout.player;
         let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
         assert_eq!(surviving_plan(&world, 8, 1), []);
-        let world = World::new(&Layout::parse("P.b").unwrap(), &Rules::BLITZ_2025).unwrap();
+        let world = World::new(&Layout::parse("P.B").unwrap(), &Rules::BLITZ_2025).unwrap();
         assert_eq!(surviving_plan(&world, 0, 1), [], "a beam of width 0 gives an empty plan as well");
     }
 }

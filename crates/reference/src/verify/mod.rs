@@ -808,7 +808,7 @@ mod tests {
 
     #[test]
     fn threats_that_have_not_seen_the_player_are_at_their_spawns() {
-        let layout = Layout::parse("P..s..").expect("a drawing");
+        let layout = Layout::parse("P..S..").expect("a drawing");
         let period_ticks = PeriodTicks { lazy: 1, ..PeriodTicks::default() };
         for (shark_view, expected) in [(View::Stale, vec![3]), (View::Present, vec![2, 4])] {
             let rules = Rules { period_ticks, shark_view, ..Rules::NO_JUMP };

@@ -263,7 +263,7 @@ fn number_of_frames_per_tick_is_limited() {
 fn bot_that_does_not_read_is_disconnected_and_the_next_one_plays() {
     // Large states fill the socket's buffer quickly. The shark on its island cannot end the game.
     let mut hall = vec![".".repeat(50); 50];
-    hall[0] = format!("{}#s", "P".to_owned() + &".".repeat(47));
+    hall[0] = format!("{}#S", "P".to_owned() + &".".repeat(47));
     hall[1].replace_range(48..50, "##");
     let options = ServerOptions {
         tick_time: Duration::from_millis(1),

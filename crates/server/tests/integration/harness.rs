@@ -18,9 +18,9 @@ use tungstenite::{Message, WebSocket};
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The player is never caught: the shark is on an island.
-pub const SAFE: &str = "#######\n#P....#\n#.#.###\n#...#s#\n#######";
+pub const SAFE: &str = "#######\n#P....#\n#.#.###\n#...#S#\n#######";
 /// A player that does not move is soon caught: the shark is five steps away.
-pub const DEADLY: &str = "########\n#P....s#\n########";
+pub const DEADLY: &str = "########\n#P....S#\n########";
 
 pub fn map(name: &str, drawing: &str) -> Map {
     let layout = Layout::parse(drawing).unwrap();

@@ -152,7 +152,7 @@ fn gone() -> RecordedLine {
 
 #[test]
 fn replay_says_what_the_bot_had_learnt_from_which_frame_on() {
-    let world = World::new(&Layout::parse("P..\n.#.\n..g").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
+    let world = World::new(&Layout::parse("P..\n.#.\n..G").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
     let mut lines: Vec<RecordedLine> = (0..5).map(|_| sent(Move::Stay, Move::Stay)).collect();
     let learnt = vec!["the first seed is 3".to_owned()];
     lines[2].notes.decision.as_mut().expect("a decision").learnt.clone_from(&learnt);
@@ -329,7 +329,7 @@ fn loss_in_the_last_tick_is_explained() {
 
 #[test]
 fn doomed_map_is_explained() {
-    let world = World::new(&Layout::parse("P.....s").unwrap(), &Rules::NO_JUMP).unwrap();
+    let world = World::new(&Layout::parse("P.....S").unwrap(), &Rules::NO_JUMP).unwrap();
     let (_, analysis) = analyse(&world, Vec::new(), || heard(Move::Stay));
     assert_eq!((analysis.kind, analysis.is_proven), (Some(LossKind::DoomedMap), true));
     assert_eq!((analysis.last_savable_tick, &analysis.line), (None, &None));
@@ -392,7 +392,7 @@ fn catch_that_the_rules_do_not_predict_is_explained_from_the_bots_own_recording(
 #[test]
 fn nothing_is_proven_if_the_style_of_a_threat_is_unknown() {
     let rules = Rules::NO_JUMP;
-    let world = World::new(&Layout::parse("P.....s#g.").unwrap(), &rules).unwrap();
+    let world = World::new(&Layout::parse("P.....S#G.").unwrap(), &rules).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let analyse = |style: &str| {
         let path = folder.path().join("game.jsonl");

@@ -137,7 +137,7 @@ fn recordings_are_shown_as_recorded() {
 
 #[test]
 fn recording_that_diverges_from_the_rules_is_shown_to_its_end() {
-    let world = World::new(&Layout::parse("P....\n.###.\n....s").unwrap(), &Rules::BLITZ_2025).unwrap();
+    let world = World::new(&Layout::parse("P....\n.###.\n....S").unwrap(), &Rules::BLITZ_2025).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("odd.jsonl");
     let mut writer = RecordingWriter::create(&path).unwrap();
@@ -164,7 +164,7 @@ fn recording_that_diverges_from_the_rules_is_shown_to_its_end() {
 
 #[test]
 fn recording_with_an_impossible_tick_is_shown() {
-    let world = World::new(&Layout::parse("P....\n.###.\n....s").unwrap(), &Rules::BLITZ_2025).unwrap();
+    let world = World::new(&Layout::parse("P....\n.###.\n....S").unwrap(), &Rules::BLITZ_2025).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("late.jsonl");
     let mut writer = RecordingWriter::create(&path).unwrap();
@@ -181,7 +181,7 @@ fn recording_with_an_impossible_tick_is_shown() {
 
 #[test]
 fn threats_of_unknown_style_are_shown() {
-    let world = World::new(&Layout::parse("P....\n.###.\ng...s").unwrap(), &Rules::BLITZ_2025).unwrap();
+    let world = World::new(&Layout::parse("P....\n.###.\nG...S").unwrap(), &Rules::BLITZ_2025).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("zebra.jsonl");
     let positions = MessageWriter::new(&world, "me").write(&world.start()).replace("\"goldfish\"", "\"zebra\"");
@@ -200,7 +200,7 @@ fn threats_of_unknown_style_are_shown() {
 #[test]
 fn jumps_catches_and_phases_are_marked() {
     // In a dead-end street, the player tries to swap tiles with the shark.
-    let layout = Layout::parse("P.....s").unwrap();
+    let layout = Layout::parse("P.....S").unwrap();
     for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
         let world = World::new(&layout, &rules).unwrap();
         let mut states = vec![world.start()];
@@ -221,7 +221,7 @@ fn jumps_catches_and_phases_are_marked() {
         assert_eq!(before.tick == last.tick, rules.no_jump);
         assert_eq!(replay.index_of_tick(last.tick), Some(states.len() - 1));
     }
-    let world = World::new(&Layout::parse("P#s").unwrap(), &Rules::BLITZ_2025).unwrap();
+    let world = World::new(&Layout::parse("P#S").unwrap(), &Rules::BLITZ_2025).unwrap();
     let (states, _) = random_walk(&world, 2000);
     let replay = Replay::of_states("apart", "", &world, &states);
     let marks: Vec<(u32, MarkKind)> =
