@@ -25,6 +25,19 @@ def test_server_that_cannot_start_ends_the_script_with_its_error(getaway_program
     assert error is not None and error.startswith("exit code 2: error: "), error
 
 
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs a checkout")
+@pytest.mark.parametrize("settings", [{"core.autocrlf": "true"}, {"core.eol": "crlf"}, {"core.fileMode": "false", "core.symlinks": "false"}])
+def test_checkout_is_the_same_under_any_setting_of_git(settings: dict[str, str], tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    subprocess.run(["git", "clone", "--quiet", *options, str(ROOT), str(clone)], check=True, timeout=600)
+    listed = subprocess.run(["git", "ls-files", "--eol", "-z"], cwd=clone, capture_output=True, text=True, check=True).stdout
+    changed = [line for line in listed.split("\0") if line and line.split()[0][2:] != line.split()[1][2:]]
+    assert not changed, changed[:5]
+    done = subprocess.run(["./run.sh", "--help"], cwd=clone, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("Usage: ./run.sh"), done
+
+
 @pytest.mark.parametrize("script", ["run.sh", "test.sh", "package.sh"])
 @pytest.mark.parametrize(
     ("version", "message"),
