@@ -137,7 +137,7 @@ impl TryFrom<LayoutParts> for Layout {
 #[non_exhaustive]
 pub enum DrawingError {
     /// An unknown letter.
-    #[error("{letter:?} at {position} is not a tile: expected one of # . ~ P B G S O D H")]
+    #[error("{letter:?} at {position} is not a tile: expected one of # . ~ or a capital P B G S O D H")]
     UnknownLetter {
         /// The letter.
         letter: char,
@@ -162,8 +162,8 @@ pub enum DrawingError {
 impl Layout {
     /// Parses a drawing with one line per row: `#` is a wall, `.` an open tile, `~` a see-through
     /// tile and `P` the player. If there are several `P`s, the last one counts, as in an image. A
-    /// threat is drawn as the first letter of its style. Ignores the case of letters, blank lines,
-    /// and spaces around a row.
+    /// threat is drawn as the first letter of its style, in capitals. Ignores blank lines, and spaces
+    /// around a row.
     ///
     /// # Errors
     /// If a letter is unknown, the rows differ in length, or the player is missing.
@@ -185,11 +185,11 @@ impl Layout {
                     '~' => Tile::SeeThrough,
                     _ => Tile::Open,
                 });
-                match letter.to_ascii_uppercase() {
+                match letter {
                     '#' | '.' | '~' => {}
                     'P' => player = Some(position),
-                    upper => {
-                        let style = Style::ALL.into_iter().find(|style| style.letter() == upper);
+                    _ => {
+                        let style = Style::ALL.into_iter().find(|style| style.letter() == letter);
                         let style = style.ok_or(DrawingError::UnknownLetter { letter, position })?;
                         threats.push(Spawn { style, position });
                     }
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn drawing_round_trips() {
-        let layout = Layout::parse("\n  ##########\n  #P.~BGSODh\n\n  ##########\n").unwrap();
+        let layout = Layout::parse("\n  ##########\n  #P.~BGSODH\n\n  ##########\n").unwrap();
         assert_eq!(layout.rows(), ["##########", "#P.~BGSODH", "##########"]);
         let styles: Vec<Style> = layout.threats.iter().map(|spawn| spawn.style).collect();
         assert_eq!(styles, Style::ALL);
@@ -250,7 +250,9 @@ mod tests {
     #[test]
     fn invalid_drawing_is_reported() {
         let error = |text| Layout::parse(text).unwrap_err().to_string();
-        assert_eq!(error("P.x"), "'x' at (2, 0) is not a tile: expected one of # . ~ P B G S O D H");
+        assert_eq!(error("P.x"), "'x' at (2, 0) is not a tile: expected one of # . ~ or a capital P B G S O D H");
+        assert!(error("P.o").starts_with("'o' at (2, 0) is not a tile: "));
+        assert!(error("p..").starts_with("'p' at (0, 0) is not a tile: "));
         assert_eq!(error("P..\n.."), "row 2 has width 2: expected 3, like the first row");
         assert!(error("...").contains("no player"));
         assert!(error("").contains("no player"));

@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn stops_deepening_when_every_line_loses() {
-        let choice = first_move("Pb", 4);
+        let choice = first_move("PB", 4);
         assert_eq!(choice.planned_tick, Some(6));
     }
 }

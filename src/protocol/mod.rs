@@ -539,7 +539,7 @@ mod tests {
 
     #[test]
     fn header_matches_the_layout() {
-        let layout = Layout::parse("oP").unwrap();
+        let layout = Layout::parse("OP").unwrap();
         let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
         assert_eq!(
             serde_json::to_string(&TraceHeader::new("pair", &world)).unwrap(),

@@ -386,8 +386,8 @@ fn decision_without_time_left_is_a_fallback_and_tracking_goes_on() {
 fn largest_hall_is_answered_from_the_first_tick() {
     let mut drawing: Vec<String> = vec![".".repeat(64); 64];
     drawing[10].replace_range(10..11, "P");
-    drawing[60].replace_range(60..61, "s");
-    drawing[3].replace_range(60..61, "d");
+    drawing[60].replace_range(60..61, "S");
+    drawing[3].replace_range(60..61, "D");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
     let mut server = FakeServer::new(&layout, &Rules::BLITZ_2025);
     // The world is built in 256 slices. About 70 fit into a decision, so four decisions build it.
@@ -407,7 +407,7 @@ fn largest_hall_is_answered_from_the_first_tick() {
 fn bot_without_time_builds_its_world_in_slices_and_catches_up() {
     let mut drawing: Vec<String> = vec![".".repeat(28); 28];
     drawing[2].replace_range(2..3, "P");
-    drawing[25].replace_range(20..26, "bgosdh");
+    drawing[25].replace_range(20..26, "BGOSDH");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
     let mut server = FakeServer::new(&layout, &Rules::BLITZ_2025);
     let mut bot = Bot::new(BotOptions {

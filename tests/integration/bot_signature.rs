@@ -281,7 +281,7 @@ fn record_planner(layout: &Layout, planner: &str) -> Vec<u8> {
 fn record_hall() -> Vec<u8> {
     let mut drawing: Vec<String> = vec![".".repeat(28); 28];
     drawing[2].replace_range(2..3, "P");
-    drawing[25].replace_range(20..26, "bgosdh");
+    drawing[25].replace_range(20..26, "BGOSDH");
     let layout = Layout::parse(&drawing.join("\n")).expect("a drawing");
     let mut game = ScriptedGame::new(&layout, "survival", Script::Prompt);
     game.bot = Bot::new(BotOptions { budget: Budget::time(Duration::ZERO), ..options("survival", Script::Prompt) })

@@ -360,7 +360,10 @@ fn text_file_is_a_map_like_a_folder() {
     assert_eq!(Map::load(dir.path().join("saved")).unwrap().layout, map.layout);
 
     let error = |name: &str, text: &str| Map::load(write(name, text)).unwrap_err().to_string();
-    assert!(error("a.txt", "#P?").ends_with("a.txt: '?' at (2, 0) is not a tile: expected one of # . ~ P B G S O D H"));
+    assert!(
+        error("a.txt", "#P?")
+            .ends_with("a.txt: '?' at (2, 0) is not a tile: expected one of # . ~ or a capital P B G S O D H")
+    );
     assert!(error("b.txt", "P#").ends_with("b.txt: too few open tiles: 1, expected at least 2"));
     let wide = format!("P{}", "#".repeat(2000));
     assert!(error("c.txt", &wide).ends_with("c.txt: map too large: 2001x1 tiles, expected at most 1024 per side"));

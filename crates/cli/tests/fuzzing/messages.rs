@@ -83,10 +83,10 @@ fn layouts() -> Vec<Layout> {
     let entries = MapLibrary::new([folder]).list().unwrap_or_default();
     let mut layouts: Vec<Layout> = entries.iter().filter_map(|entry| Some(entry.load().ok()?.layout)).collect();
     let mut hall = vec![".".repeat(64); 64];
-    hall[10].replace_range(10..12, "Ps");
-    hall[50].replace_range(50..52, "dh");
+    hall[10].replace_range(10..12, "PS");
+    hall[50].replace_range(50..52, "DH");
     layouts.extend(Layout::parse(&hall.join("\n")));
-    hall[40].replace_range(0..60, &"ddoshd".repeat(10));
+    hall[40].replace_range(0..60, &"DDOSHD".repeat(10));
     layouts.extend(Layout::parse(&hall.join("\n")));
     layouts
 }

@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn finished_game_has_an_empty_plan() {
-        let mut layout = Layout::parse("Pb").unwrap();
+        let mut layout = Layout::parse("PB").unwrap();
         layout.threats[0].position = layout.player;
         let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
         assert_eq!(surviving_plan(&world, 8, 1), []);
