@@ -1,9 +1,11 @@
 //! Opens input files safely. Only regular files and symbolic links to them are opened, because a
 //! pipe can block for ever and a device may have no end. A file above the size limit is refused
 //! before anything is read. Data appended after the file has been opened is ignored.
+//!
+//! [`TextReader`] reads text as editors and shells of any system write it.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Take};
+use std::io::{self, BufRead, BufReader, Read, Take};
 use std::path::Path;
 
 /// What to do with an output file that already exists.
@@ -49,10 +51,146 @@ pub fn read(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a text file of at most `limit_bytes`. Fails if [`read`] fails or the text is not UTF-8.
+/// Reads a text file of at most `limit_bytes` with a [`TextReader`]. Drops Ctrl-Z, the end mark of
+/// DOS, at the end of the text.
+///
+/// # Errors
+/// If the file cannot be opened or read, or its text is neither UTF-8 nor UTF-16.
 pub fn read_text(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<String> {
-    String::from_utf8(read(path, limit_bytes)?)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
+    text(&read(path, limit_bytes)?)
+}
+
+/// Like [`read_text`], for the content of a file.
+pub fn text(content: &[u8]) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    TextReader::new(BufReader::new(content)).read_to_end(&mut bytes)?;
+    let mut text = String::from_utf8(bytes).map_err(|error| {
+        let (at, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
+        let line = 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
+        let why = match binary_kind(content) {
+            Some(kind) => format!("expected text, found {kind}"),
+            None => format!(
+                "expected text in UTF-8 or UTF-16, found the byte 0x{:02x} in line {line}, as in Windows-1252 or Latin-1",
+                bytes[at]
+            ),
+        };
+        io::Error::new(io::ErrorKind::InvalidData, why)
+    })?;
+    text.truncate(text.trim_end_matches('\u{1a}').len());
+    Ok(text)
+}
+
+/// Names a kind of file that is not text by its first bytes; `None` for other content.
+pub fn binary_kind(content: &[u8]) -> Option<&'static str> {
+    let kinds: [(&[u8], &str); 4] = [
+        (b"\x89PNG", "a PNG picture"),
+        (b"\x1f\x8b", "gzip data"),
+        (b"PK\x03\x04", "a zip archive"),
+        (b"\x28\xb5\x2f\xfd", "Zstandard data"),
+    ];
+    kinds.into_iter().find(|(start, _)| content.starts_with(start)).map(|(_, kind)| kind)
+}
+
+/// Reads text as UTF-8 with `\n` at the end of each line. Accepts UTF-16 and the line ends `\r\n`
+/// and `\r`, and removes a byte order mark. Text without a mark is UTF-16 if one of its first two
+/// bytes is zero. Bytes that are not valid UTF-8 are passed on.
+#[derive(Debug)]
+pub struct TextReader<R> {
+    input: R,
+    /// Joins the two bytes of a UTF-16 code unit; `None` for UTF-8.
+    unit: Option<fn([u8; 2]) -> u16>,
+    has_begun: bool,
+    /// The start of a UTF-16 character whose other bytes have not been read.
+    rest: Vec<u8>,
+    text: Vec<u8>,
+    /// Number of bytes of `text` that have been passed on.
+    passed: usize,
+    is_after_return: bool,
+}
+
+impl<R: BufRead> TextReader<R> {
+    /// Creates a reader that has read nothing yet.
+    pub fn new(input: R) -> Self {
+        let (rest, text) = (Vec::new(), Vec::new());
+        Self { input, unit: None, has_begun: false, rest, text, passed: 0, is_after_return: false }
+    }
+
+    fn refill(&mut self) -> io::Result<()> {
+        self.text.clear();
+        self.passed = 0;
+        while self.text.is_empty() {
+            let mut bytes = self.input.fill_buf()?;
+            let length = bytes.len();
+            if length == 0 {
+                if !std::mem::take(&mut self.rest).is_empty() {
+                    self.text.extend("\u{fffd}".bytes());
+                }
+                return Ok(());
+            }
+            if !self.has_begun {
+                self.has_begun = true;
+                let mark_bytes;
+                (self.unit, mark_bytes) = match bytes {
+                    [0xef, 0xbb, 0xbf, ..] => (None, 3),
+                    [0xff, 0xfe, ..] => (Some(u16::from_le_bytes as _), 2),
+                    [0xfe, 0xff, ..] => (Some(u16::from_be_bytes as _), 2),
+                    [1..=0xff, 0, ..] => (Some(u16::from_le_bytes as _), 0),
+                    [0, 1..=0xff, ..] => (Some(u16::from_be_bytes as _), 0),
+                    _ => (None, 0),
+                };
+                bytes = &bytes[mark_bytes..];
+            }
+            match self.unit {
+                None => self.text.extend_from_slice(bytes),
+                Some(unit) => {
+                    self.rest.extend_from_slice(bytes);
+                    let mut units: Vec<u16> = self.rest.as_chunks().0.iter().copied().map(unit).collect();
+                    // The second half of a surrogate pair may not have been read.
+                    units.pop_if(|last| (0xd800..0xdc00).contains(last));
+                    self.rest.drain(..2 * units.len());
+                    self.text.extend(String::from_utf16_lossy(&units).bytes());
+                }
+            }
+            self.input.consume(length);
+            self.end_lines();
+        }
+        Ok(())
+    }
+
+    /// Replaces `\r\n` and `\r` by `\n`.
+    fn end_lines(&mut self) {
+        if self.is_after_return || self.text.contains(&b'\r') {
+            self.text.retain_mut(|byte| {
+                let is_second = self.is_after_return && *byte == b'\n';
+                self.is_after_return = *byte == b'\r';
+                if self.is_after_return {
+                    *byte = b'\n';
+                }
+                !is_second
+            });
+        }
+    }
+}
+
+impl<R: BufRead> BufRead for TextReader<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.passed == self.text.len() {
+            self.refill()?;
+        }
+        Ok(&self.text[self.passed..])
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.passed += amount;
+    }
+}
+
+impl<R: BufRead> Read for TextReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.fill_buf()?.read(buffer)?;
+        self.consume(length);
+        Ok(length)
+    }
 }
 
 #[cfg(test)]
@@ -70,9 +208,48 @@ mod tests {
         assert_eq!(error(dir.path(), 3), "expected a regular file of at most 3 bytes, found a folder");
         File::create(&path).and_then(|file| file.set_len(1 << 40)).expect("a sparse file");
         assert!(error(&path, 1 << 20).ends_with(" 1048576 bytes, found 1099511627776 bytes"));
-        fs::write(&path, b"\xff").expect("a file");
-        assert!(read_text(&path, 4).expect_err("an error").to_string().contains("invalid utf-8"));
         assert_eq!(read(dir.path().join("none"), 3).expect_err("an error").kind(), io::ErrorKind::NotFound);
+    }
+
+    fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+        text.encode_utf16().flat_map(bytes).collect()
+    }
+
+    #[test]
+    fn text_is_read_as_any_editor_saves_it() {
+        let (little, big) = (u16::to_le_bytes, u16::to_be_bytes);
+        for content in [
+            "a é🚗\nb\n".into(),
+            "\u{feff}a é🚗\nb\n".into(),
+            "a é🚗\r\nb\r\n".into(),
+            "a é🚗\rb\r".into(),
+            "a é🚗\r\nb\r\n\x1a".into(),
+            utf16("\u{feff}a é🚗\r\nb\r\n", little),
+            utf16("\u{feff}a é🚗\r\nb\r\n", big),
+            utf16("a é🚗\nb\n", little),
+            utf16("a é🚗\nb\n", big),
+        ] {
+            let content: Vec<u8> = content;
+            assert_eq!(text(&content).expect("text"), "a é🚗\nb\n", "{content:02x?}");
+            // The reader keeps characters and line ends that lie across two blocks.
+            for block in 4..8 {
+                let mut read = String::new();
+                let mut reader = TextReader::new(io::BufReader::with_capacity(block, &content[..]));
+                reader.read_to_string(&mut read).expect("text");
+                assert_eq!(read.trim_end_matches('\x1a'), "a é🚗\nb\n", "{block}: {content:02x?}");
+            }
+        }
+        assert_eq!(text(&utf16("\u{feff}ab", little)[..5]).expect("text"), "a\u{fffd}");
+    }
+
+    #[test]
+    fn other_content_is_named() {
+        let error = |content: &[u8]| text(content).expect_err("an error").to_string();
+        let latin = "expected text in UTF-8 or UTF-16, found the byte 0xe9 in line 2, as in Windows-1252 or Latin-1";
+        assert_eq!(error(b"a\r\ncaf\xe9\r\n"), latin);
+        assert_eq!(error(b"\x89PNG\r\n\x1a\n"), "expected text, found a PNG picture");
+        assert_eq!(error(b"\x1f\x8b\x08"), "expected text, found gzip data");
+        assert_eq!(error(b"PK\x03\x04\xff"), "expected text, found a zip archive");
     }
 
     #[cfg(target_os = "linux")]

@@ -57,7 +57,7 @@ def describe(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """
     path = Path(folder) / "dataset.jsonl"
     try:
-        with path.open(encoding="utf-8") as file:
+        with path.open(encoding="utf-8-sig") as file:
             first = json.loads(file.readline(_LINE_BYTES_MAX))
         if (first["getaway"], first["version"]) == ("dataset", 1):
             settings: dict[str, Any] = first["settings"]

@@ -84,9 +84,9 @@ class Level:
         self.map.save(folder)
         values = {"no_jump": self.no_jump, "best_tick": self.best_tick, "moves": self.moves}
         try:
-            Path(folder, "level.json").write_text(json.dumps(values) + "\n")
+            Path(folder, "level.json").write_text(json.dumps(values) + "\n", "utf-8", newline="\n")
             if self.certificate is not None:
-                Path(folder, "certificate.txt").write_text(self.certificate)
+                Path(folder, "certificate.txt").write_text(self.certificate, "utf-8", newline="\n")
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
@@ -100,7 +100,7 @@ def load(folder: str | PathLike[str]) -> Level:
         ValueError: if `level.json` or the map is invalid, or if the level's moves do not end in its
             best tick.
     """
-    text = Path(folder, "level.json").read_text()
+    text = Path(folder, "level.json").read_text("utf-8-sig")
     try:
         values = json.loads(text)
         no_jump, best_tick, moves = values["no_jump"], int(values["best_tick"]), str(values["moves"])
@@ -112,7 +112,7 @@ def load(folder: str | PathLike[str]) -> Level:
     if game.tick != best_tick:
         raise ValueError(f"{folder}/level.json: the moves reach tick {game.tick}: expected {best_tick}")
     certificate = Path(folder, "certificate.txt")
-    return Level(map, bool(no_jump), best_tick, moves, certificate.read_text() if certificate.exists() else None)
+    return Level(map, bool(no_jump), best_tick, moves, certificate.read_text("utf-8-sig") if certificate.exists() else None)
 
 
 def split_of(map: getaway.Map) -> Split:

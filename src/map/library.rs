@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::bundled;
-use super::{LAYOUT_FILE, META_FILE, Map, MapError, TEXT_EXTENSION, text_name};
+use super::{LAYOUT_FILE, META_FILE, Map, MapError, TEXT_EXTENSION, file_name};
 
 /// Enough levels to find the repository's `maps/` from `target/TRIPLE/release/deps/`.
 const MAX_LEVELS_ABOVE_PROGRAM: usize = 5;
@@ -111,7 +111,7 @@ fn list_dir(dir: &Path) -> Result<Vec<MapEntry>, MapError> {
         let name = if path.join(LAYOUT_FILE).exists() || path.join(META_FILE).exists() {
             path.file_name().unwrap_or_default().to_string_lossy().into_owned()
         } else if path.extension().is_some_and(|extension| extension == TEXT_EXTENSION) && path.is_file() {
-            text_name(&path)
+            file_name(&path)
         } else {
             continue;
         };

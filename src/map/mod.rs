@@ -28,6 +28,7 @@ pub use limits::{LayoutError, MAX_SIDE, MIN_OPEN_TILES};
 const LAYOUT_FILE: &str = "layout.png";
 const META_FILE: &str = "meta.json";
 const TEXT_EXTENSION: &str = "txt";
+const PICTURE_EXTENSION: &str = "png";
 /// Twice the size of the largest valid image without compression.
 const MAX_LAYOUT_FILE_BYTES: u64 = 16 << 20;
 /// Far more than the two short strings of a `meta.json` need.
@@ -38,11 +39,13 @@ const MAX_TEXT_FILE_BYTES: u64 = 4 << 20;
 /// A map with its name and description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Map {
-    /// For a map on disk, the name of its folder, or of its text file without the extension.
+    /// For a map on disk, the name of its folder, or of its file without the extension.
     pub name: String,
-    /// `type` in `meta.json`: `challenge` in the real maps. For a text file, `drawing`.
+    /// `type` in `meta.json`: `challenge` in the real maps. For a text file or a
+    /// picture, `drawing`.
     pub kind: String,
-    /// `difficulty` in `meta.json`: `easy` in the real maps. Empty for a text file.
+    /// `difficulty` in `meta.json`: `easy` in the real maps. Empty for a text file or a
+    /// picture.
     pub difficulty: String,
     /// The tiles, the player's start and the threats' starts.
     #[serde(flatten)]
@@ -61,7 +64,7 @@ struct Meta {
 #[non_exhaustive]
 pub enum MapError {
     /// The map does not exist.
-    #[error("{}: no such map: expected a folder with {LAYOUT_FILE} and {META_FILE}, or a text file", .path.display())]
+    #[error("{}: no such map: expected a folder with {LAYOUT_FILE} and {META_FILE}, a PNG or a text file", .path.display())]
     NoMap {
         /// The path that was tried.
         path: PathBuf,
@@ -135,33 +138,32 @@ pub enum MapError {
 }
 
 impl Map {
-    /// Reads a map from a folder, or from a text file of at most 4 MiB.
+    /// Reads a map from a folder, a picture `NAME.png`, or a text file of at most 4 MiB.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, MapError> {
         let path = path.as_ref();
         if path.is_dir() {
             return Self::load_folder(path);
         }
-        let text = files::read_text(path, MAX_TEXT_FILE_BYTES).map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => MapError::NoMap { path: path.to_owned() },
-            io::ErrorKind::InvalidData => {
-                let source = io::Error::new(source.kind(), format!("expected a drawing: {source}"));
-                MapError::Read { path: path.to_owned(), source }
-            }
-            _ => MapError::Read { path: path.to_owned(), source },
-        })?;
+        let missing = || MapError::NoMap { path: path.to_owned() };
+        let drawing =
+            |layout| Self { name: file_name(path), kind: "drawing".to_owned(), difficulty: String::new(), layout };
+        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(PICTURE_EXTENSION)) {
+            return load_picture(path, missing()).map(drawing);
+        }
+        let text = files::read_text(path, MAX_TEXT_FILE_BYTES).map_err(unread(path, missing()))?;
         let layout = Layout::parse(&text).map_err(|source| MapError::Drawing { path: path.to_owned(), source })?;
         limits::check_text(&layout).map_err(|source| MapError::Layout { path: path.to_owned(), source })?;
-        Ok(Self { name: text_name(path), kind: "drawing".to_owned(), difficulty: String::new(), layout })
+        Ok(drawing(layout))
     }
 
     fn load_folder(folder: &Path) -> Result<Self, MapError> {
         let path = folder.join(LAYOUT_FILE);
-        let bytes = read_file(&path, MAX_LAYOUT_FILE_BYTES)?;
-        let layout = decode_layout(&bytes).map_err(|source| MapError::Layout { path, source })?;
+        let layout = load_picture(&path, MapError::NoFile { path: path.clone() })?;
 
         let path = folder.join(META_FILE);
-        let bytes = read_file(&path, MAX_META_FILE_BYTES)?;
-        let meta: Meta = serde_json::from_slice(&bytes).map_err(|source| MapError::Meta { path, source })?;
+        let text = files::read_text(&path, MAX_META_FILE_BYTES)
+            .map_err(unread(&path, MapError::NoFile { path: path.clone() }))?;
+        let meta: Meta = serde_json::from_str(&text).map_err(|source| MapError::Meta { path, source })?;
 
         Ok(Self { name: folder_name(folder), kind: meta.kind, difficulty: meta.difficulty, layout })
     }
@@ -225,11 +227,17 @@ impl Map {
     }
 }
 
-fn read_file(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, MapError> {
-    files::read(path, limit_bytes).map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => MapError::NoFile { path: path.to_owned() },
+fn load_picture(path: &Path, missing: MapError) -> Result<Layout, MapError> {
+    let bytes = files::read(path, MAX_LAYOUT_FILE_BYTES).map_err(unread(path, missing))?;
+    decode_layout(&bytes).map_err(|source| MapError::Layout { path: path.to_owned(), source })
+}
+
+/// Returns `missing` for a file that does not exist.
+fn unread(path: &Path, missing: MapError) -> impl FnOnce(io::Error) -> MapError {
+    |source| match source.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => missing,
         _ => MapError::Read { path: path.to_owned(), source },
-    })
+    }
 }
 
 /// Returns the folder's name. Resolves a path that does not end in a name, such as `maps/..`.
@@ -242,6 +250,6 @@ fn folder_name(folder: &Path) -> String {
     folder.file_name().unwrap_or_else(|| OsStr::new("map")).to_string_lossy().into_owned()
 }
 
-fn text_name(path: &Path) -> String {
+fn file_name(path: &Path) -> String {
     path.file_stem().unwrap_or_else(|| OsStr::new("map")).to_string_lossy().into_owned()
 }

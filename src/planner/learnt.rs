@@ -164,8 +164,9 @@ impl Model {
     pub fn find(name: &str) -> Option<Result<Arc<Self>, PlannerFailure>> {
         let path = name.strip_prefix(MODEL_PREFIX)?;
         let read = || {
-            let text = files::read(path, FILE_MAX_BYTES).map_err(|error| format!("cannot read the model: {error}"))?;
-            Network::parse(&text)
+            let text =
+                files::read_text(path, FILE_MAX_BYTES).map_err(|error| format!("cannot read the model: {error}"))?;
+            Network::parse(text.as_bytes())
         };
         Some(read().map(|network| Arc::new(Self { network })).map_err(PlannerFailure::new))
     }

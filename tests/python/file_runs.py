@@ -238,6 +238,12 @@ def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
     yield Content("zipped line feeds", [(b"\n", 200 << 20)], zipped=True)
     for kind, text in own.items():
         yield Content(kind, [(text, 1)], {kind})
+    for kind in ("recording", "rules", "memory", "certificate", "journal of games"):
+        converted = own[kind].decode().replace("\n", "\r\n")
+        for encoding in ("utf-16", "utf-8-sig"):
+            yield Content(f"{kind} in {encoding}", [(converted.encode(encoding), 1)], {kind})
+    yield Content("text in Windows-1252", [("café\r\n".encode("cp1252"), 1)])
+    yield Content("zip archive", [(b"PK\x03\x04\xff", 1)])
     while True:
         kind = rng.choice(sorted(own))
         content = bytearray(own[kind])

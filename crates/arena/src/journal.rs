@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::{Builder, NamedTempFile};
 use thiserror::Error;
 
-use getaway::files;
+use getaway::files::{self, TextReader};
 use getaway::fnv::FnvHasher;
 
 /// Every line must be shorter than this limit.
@@ -58,7 +58,10 @@ impl FileKind {
         let mut line = Vec::new();
         match files::open(path, limit_bytes) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && path.symlink_metadata().is_err() => return Ok(()),
-            opened => BufReader::new(opened.map_err(named)?.take(LINE_BYTES_MAX)).read_until(b'\n', &mut line),
+            opened => {
+                let file = BufReader::new(opened.map_err(named)?.take(LINE_BYTES_MAX));
+                TextReader::new(file).read_until(b'\n', &mut line)
+            }
         }
         .map_err(named)?;
         if self.is_of(&line) {
@@ -219,6 +222,12 @@ impl Journal {
             let limited = &mut Read::take(&mut reader, LINE_BYTES_MAX);
             let length = limited.read_until(b'\n', &mut text).map_err(failed)? as u64;
             let wrong = |why: String| JournalError::Line { path: path.clone(), line, why };
+            if line == 1 && is_converted(&text) {
+                return Err(wrong(
+                    "a byte order mark, UTF-16 or the line end CRLF, which an editor or git wrote: expected UTF-8 and LF"
+                        .to_owned(),
+                ));
+            }
             if line == 1 && !kind.is_of(&text) {
                 return Err(JournalError::Foreign { path, expected: kind, found: quoted(&text) });
             }
@@ -268,6 +277,13 @@ pub fn lock(path: &Path, file: &File) -> Result<(), JournalError> {
         TryLockError::WouldBlock => JournalError::InUse { path: path.to_owned() },
         TryLockError::Error(source) => JournalError::File { path: path.to_owned(), source },
     })
+}
+
+/// True if the line is the first line of a file of this program in another encoding, or with
+/// another line end.
+fn is_converted(line: &[u8]) -> bool {
+    let mut text = Vec::new();
+    TextReader::new(line).read_to_end(&mut text).is_ok() && text != line && text.starts_with(b"{\"getaway\":")
 }
 
 fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {

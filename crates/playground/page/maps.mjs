@@ -101,12 +101,12 @@ export class Maps {
   async openFile(file) {
     if (file.size > FILE_BYTES_MAX) return showBanner(`${file.name} has ${file.size} bytes: expected at most ${FILE_BYTES_MAX}.`);
     const bytes = new Uint8Array(await file.arrayBuffer());
-    const start = new TextDecoder().decode(bytes.subarray(0, 200)).trimStart();
+    // Without the byte order mark and the zero bytes of UTF-16.
+    const start = new TextDecoder("latin1").decode(bytes.subarray(0, 200)).replace(/^[^\x00-\x7f]+|\0/g, "").trimStart();
     try {
-      if (bytes[0] === 0x89) await this.play(nameOf(file), await this.client.json("png", null, { file: bytes }));
-      else if (start.startsWith('{"certificate"')) this.verify(bytes);
+      if (start.startsWith('{"certificate"')) this.verify(bytes);
       else if (start.startsWith("{") || (bytes[0] === 0x1f && bytes[1] === 0x8b)) await this.openRecording(file, bytes);
-      else await this.play(nameOf(file), await this.client.json("drawing", new TextDecoder().decode(bytes)));
+      else await this.play(nameOf(file), await this.client.json("map_file", null, { file: bytes }));
     } catch (error) {
       showBanner(`Cannot open ${file.name}: ${error.message}`);
     }

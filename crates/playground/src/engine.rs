@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use getaway::files;
 use getaway::game::{Layout, Plan, Rules, State, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, MapLibrary, decode_layout, encode_layout, generate};
 use getaway::planner::{
@@ -115,8 +116,7 @@ impl Engine {
     /// |---|---|---|
     /// | `start` | null | the bundled maps, the planners and the server's rules |
     /// | `generate` | kind, width, height, threats, styles, braid_permille, seed | a map |
-    /// | `drawing` | a map as text | a layout |
-    /// | `png` | null, with a file | a layout |
+    /// | `map_file` | null, with a picture or a text map | a layout |
     /// | `encode_drawing` | a layout | the map as text |
     /// | `encode_png` | a layout | the image |
     /// | `rules` | rules | a form |
@@ -143,8 +143,8 @@ impl Engine {
             "replay" => self.replay(parse(arguments)?),
             "start" => start(),
             "generate" => generate_map(parse(arguments)?),
-            "drawing" => json(&Layout::parse(&parse::<String>(arguments)?).map_err(sentence)?),
-            "png" => json(&decode_layout(attachment).map_err(sentence)?),
+            "map_file" if attachment.starts_with(b"\x89PNG") => json(&decode_layout(attachment).map_err(sentence)?),
+            "map_file" => json(&Layout::parse(&files::text(attachment).map_err(sentence)?).map_err(sentence)?),
             "encode_drawing" => Ok((parse::<Layout>(arguments)?.rows().join("\n") + "\n").into_bytes()),
             "encode_png" => encode_layout(&parse::<Layout>(arguments)?).map_err(sentence),
             "rules" => json(&Form::of(&parse(arguments)?)?),
@@ -283,7 +283,7 @@ fn solve(request: &SolveRequest, report: &mut dyn FnMut(&str)) -> Result<Vec<u8>
 }
 
 fn verify(game: &Game, certificate: &[u8]) -> Result<Vec<u8>, String> {
-    let text = std::str::from_utf8(certificate).map_err(|_| "the certificate is not UTF-8 text")?;
+    let text = files::text(certificate).map_err(sentence)?;
     let certificate: Certificate = text.parse().map_err(|error: CertificateError| sentence(error))?;
     certificate.rules.validate().map_err(|error| format!("line 1: {error}"))?;
     let steps = verify_within(&certificate, &game.map, VERIFY_STEPS_MAX).map_err(sentence)?;

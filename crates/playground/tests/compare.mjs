@@ -172,10 +172,10 @@ test("a whole game fits into an address, and a damaged address gives one sentenc
 });
 
 test("hostile requests are refused in one sentence", () => {
-  for (const [name, args] of [["none", null], ["solve", 3], ["drawing", "P.x"], ["generate", {}], ["encode_png", { tiles: [], player: [0, 0], threats: [] }], ["judge", { game: games[0].game, index: 99 }]]) {
+  for (const [name, args] of [["none", null], ["solve", 3], ["generate", {}], ["encode_png", { tiles: [], player: [0, 0], threats: [] }], ["judge", { game: games[0].game, index: 99 }]]) {
     assert.throws(() => engine.ask(name, args), EngineError, name);
   }
   for (const file of [new Uint8Array(), new Uint8Array(100).fill(255)]) {
-    for (const name of ["png", "recording_replay"]) assert.throws(() => engine.ask(name, name === "png" ? null : "x", file), EngineError);
+    for (const name of ["map_file", "recording_replay"]) assert.throws(() => engine.ask(name, name === "map_file" ? null : "x", file), EngineError);
   }
 });

@@ -81,7 +81,7 @@ def open_game(page: Page, name: str, moves: str = "", text: str | None = None) -
     page.evaluate(
         """async ([name, moves, text]) => {
           const { maps, rules } = await session.client.json("start");
-          const { tiles, player, threats } = text ? await session.client.json("drawing", text) : maps.find((map) => map.name === name);
+          const { tiles, player, threats } = text ? await session.client.json("map_file", null, {file: new TextEncoder().encode(text)}) : maps.find((map) => map.name === name);
           session.isDemo = false;
           await session.open({ name, map: { tiles, player, threats }, rules, moves }, moves.length);
         }""",

@@ -91,7 +91,11 @@ fn list(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError> {
         write_list(&maps, out)?;
     }
     out.flush()?;
-    match failures.as_slice() {
+    unreadable(&failures)
+}
+
+fn unreadable(failures: &[String]) -> Result<(), CliError> {
+    match failures {
         [] => Ok(()),
         [failure] => Err(CliError::Input(failure.clone())),
         failures => Err(CliError::Input(format!("{} maps cannot be read: {}", failures.len(), failures.join("; ")))),
@@ -99,18 +103,29 @@ fn list(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError> {
 }
 
 fn draw(args: &MapsArgs, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
-    let maps = args.maps.load(&args.names)?;
+    let library = args.maps.library()?;
+    let (mut maps, mut failures) = (Vec::new(), Vec::new());
+    for name in &args.names {
+        match library.find(name) {
+            Ok(map) => maps.push(map),
+            Err(error) => failures.push(error.to_string()),
+        }
+    }
+    if maps.is_empty() {
+        return unreadable(&failures);
+    }
     if args.json {
         let summaries = maps.iter().map(|map| MapSummary { rows: Some(map.layout.rows()), ..MapSummary::new(map) });
-        return write_json(summaries.collect(), out);
-    }
-    for (index, map) in maps.iter().enumerate() {
-        if index > 0 {
-            writeln!(out)?;
+        write_json(summaries.collect(), out)?;
+    } else {
+        for (index, map) in maps.iter().enumerate() {
+            if index > 0 {
+                writeln!(out)?;
+            }
+            write_drawing(map, out)?;
         }
-        write_drawing(map, out)?;
     }
-    Ok(())
+    unreadable(&failures)
 }
 
 fn write_json(maps: Vec<MapSummary<'_>>, out: &mut impl Write) -> Result<(), CliError> {

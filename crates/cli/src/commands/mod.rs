@@ -2,6 +2,8 @@ use std::io::{self, Write};
 
 use clap::Subcommand;
 
+use getaway::files::TextReader;
+
 use crate::output::Terminal;
 use crate::{CliError, Invocation};
 
@@ -69,7 +71,7 @@ impl Command {
             Self::Replay(args) => replay::run(args, out),
             Self::Rules(args) => rules::run(args, out),
             Self::Serve(args) => serve::run(args, out),
-            Self::Simulate(args) => simulate::run(args, &mut io::stdin().lock(), out),
+            Self::Simulate(args) => simulate::run(args, &mut TextReader::new(io::stdin().lock()), out),
             Self::Solve(args) => solve::run(args, out),
             Self::Tournament(args) => tournament::run(args, invocation, out),
             Self::Verify(args) => verify::run(args, out),

@@ -25,7 +25,7 @@ use getaway_viewer::{
 use super::analyse::{known_maps, read, read_log};
 use super::replay::list_files;
 
-use crate::arguments::{ANY, BotArgs, MapArgs, PlaygroundArgs, RulesArgs, external_bot, integer, world_of};
+use crate::arguments::{BotArgs, MapArgs, PlaygroundArgs, RulesArgs, external_bot, integer, seed, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, note, one_line};
 use crate::{CliError, Host};
 
@@ -63,7 +63,7 @@ pub(crate) struct ViewArgs {
     planner: String,
     /// Seed of the planner's random number generator; external bots get the
     /// {n}seed in the environment variable SEED
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
     seed: u64,
     #[command(flatten)]
     rules: RulesArgs,
@@ -153,12 +153,14 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
 
 /// Returns the recordings or the map to show. Several sources, or one with `--with`, are recordings
 /// or folders of recordings. Without `--with`, a single source is a map, unless its path ends in
-/// `.jsonl` or `.jsonl.gz`, it is a file without the extension `.txt`, or it is a folder without
+/// `.jsonl` or `.jsonl.gz`, it is a file that does not end in `.txt` or `.png`, or it is a folder without
 /// `layout.png`.
 fn source(args: &ViewArgs) -> Result<Source, CliError> {
     let is_recording = |path: &Path| {
         let name = path.to_string_lossy();
-        (path.is_file() && !name.ends_with(".txt")) || name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
+        (path.is_file() && !name.ends_with(".txt") && !name.ends_with(".png"))
+            || name.ends_with(".jsonl")
+            || name.ends_with(".jsonl.gz")
     };
     let paths: Vec<PathBuf> = args.sources.iter().map(PathBuf::from).collect();
     if let [path] = &paths[..]

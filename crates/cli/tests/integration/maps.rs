@@ -53,6 +53,52 @@ const PLAYER: [u8; 4] = [0, 0, 255, 255];
 const OPEN: [u8; 4] = [255; 4];
 
 #[test]
+fn map_files_are_read_as_any_tool_wrote_them() {
+    let dir = TempDir::new().unwrap();
+    let text = "#####\r\n#P.S#\r\n#####\r\n";
+    let utf16 =
+        |bytes: fn(u16) -> [u8; 2]| format!("\u{feff}{text}").encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
+    let folder = save(dir.path(), "folder", text);
+    let picture = fs::read(folder.join("layout.png")).unwrap();
+    let meta = "\u{feff}{\"type\": \"challenge\",\r\n\"difficulty\": \"easy\"}\r\n";
+    fs::write(folder.join("meta.json"), meta).unwrap();
+    let of = |name: &str, content: Vec<u8>| {
+        let path = dir.path().join(name);
+        fs::write(&path, content).unwrap();
+        path
+    };
+    let files = [
+        folder,
+        of("crlf.txt", text.into()),
+        of("mark.txt", format!("\u{feff}{text}").into()),
+        of("cr.txt", text.replace("\r\n", "\r").into()),
+        of("dos.txt", format!("{text}\x1a").into()),
+        of("little.txt", utf16(u16::to_le_bytes)),
+        of("big.txt", utf16(u16::to_be_bytes)),
+        of("drawn.png", picture.clone()),
+        of("DRAWN.PNG", picture.clone()),
+    ];
+    for path in &files {
+        let map = Map::load(path).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(map.layout.rows(), ["#####", "#P.S#", "#####"], "{}", path.display());
+    }
+    let drawn = succeeds(&["maps", files[7].to_str().unwrap()]);
+    assert!(drawn.starts_with("drawn: 5x3, 2 open tiles\n"), "{drawn}");
+    for (content, expected) in [
+        (b"#P.\n#\xe9.\n".to_vec(), "found the byte 0xe9 in line 2, as in Windows-1252 or Latin-1"),
+        (picture, "expected text, found a PNG picture"),
+        (b"P.o".to_vec(), "'o' at (2, 0) is not a tile: expected one of # . ~ or a capital P B G S O D H"),
+        ("P\u{a0}.".into(), "'\\u{a0}' at (1, 0) is not a tile: "),
+    ] {
+        let error = Map::load(of("wrong.txt", content)).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+    // An unreadable map does not hide the others.
+    let output = getaway(&["maps", dir.path().join("wrong.txt").to_str().unwrap(), files[1].to_str().unwrap()]);
+    assert!(output.status.code() == Some(2) && stdout(&output).starts_with("crlf: "), "{output:?}");
+}
+
+#[test]
 fn maps_lists_every_map_in_aligned_columns() {
     let text = succeeds(&["maps"]);
     let lines: Vec<&str> = text.lines().collect();
