@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 use std::str::Utf8Error;
 
-use serde::de::{Deserializer, Error as _};
+use serde::de::{DeserializeOwned, Deserializer, Error as _};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -117,24 +117,47 @@ fn path_prefix(path: &str) -> String {
 /// A parser error longer than this gets no path: finding the path would format the error again.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
-/// Parses JSON. Tracks paths only in a second parse, after an error, because tracking is slow.
-pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ProtocolError> {
+/// Parses JSON. A lone half of a surrogate pair, which some programs write into strings, counts as
+/// U+FFFD. Tracks paths only in a second parse, after an error, because tracking is slow.
+pub(crate) fn from_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, ProtocolError> {
     let invalid = |error: Utf8Error| {
         let source =
             serde_json::Error::custom(format_args!("invalid UTF-8 at byte {}: expected JSON", error.valid_up_to()));
         ProtocolError::Json { path: String::new(), source }
     };
     let text = str::from_utf8(json).map_err(invalid)?;
-    serde_json::from_str(text).map_err(|source| {
+    serde_json::from_str(text).or_else(|source| {
+        if let Some(text) = without_lone_surrogates(text) {
+            return from_json(text.as_bytes());
+        }
         if source.to_string().len() > PATH_TEXT_MAX_BYTES {
-            return ProtocolError::Json { path: String::new(), source };
+            return Err(ProtocolError::Json { path: String::new(), source });
         }
         let deserializer = &mut serde_json::Deserializer::from_str(text);
         let path = serde_path_to_error::deserialize::<_, T>(deserializer).err().map(|error| error.path().to_string());
         // A single dot stands for the entire document, and a question mark for an unknown segment.
         let path = path.unwrap_or_default().trim_end_matches(['.', '?']).to_owned();
-        ProtocolError::Json { path, source }
+        Err(ProtocolError::Json { path, source })
     })
+}
+
+/// Replaces each escape of a lone half of a surrogate pair, such as `\ud800`, by `\ufffd`. Returns
+/// `None` if there is none.
+fn without_lone_surrogates(json: &str) -> Option<String> {
+    let unit = |at: usize| json.get(at..at + 6)?.strip_prefix("\\u").and_then(|hex| u16::from_str_radix(hex, 16).ok());
+    let (mut whole, mut at) = (None, 0);
+    while let Some(next) = json.as_bytes().get(at..)?.iter().position(|&byte| byte == b'\\') {
+        at += next;
+        at += match (unit(at), unit(at + 6)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => 12,
+            (Some(0xd800..=0xdfff), _) => {
+                whole.get_or_insert_with(|| json.to_owned()).replace_range(at..at + 6, "\\ufffd");
+                6
+            }
+            _ => 2,
+        };
+    }
+    whole
 }
 
 /// Serialises a value as compact JSON.

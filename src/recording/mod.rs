@@ -1,6 +1,7 @@
 //! Recorded games. A plain or gzipped file has one line per tick, `{"game_message": <the state as
 //! sent>, "actions": [<the bot's actions>]}`. A line may also contain notes ([`TickNotes`]), and an
-//! `error` if the bot failed in the tick.
+//! `error` if the bot failed in the tick. In a log of bare states, the actions follow from the
+//! player's positions; after the last state, the player is assumed to stay.
 //!
 //! [`verify`] replays a recording and compares its states with the rules. If a crash truncates a
 //! file, the complete lines remain readable. Memory use is bounded.
@@ -19,8 +20,8 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
-use crate::files::{self, Existing};
-use crate::game::{Action, WorldError};
+use crate::files::{self, Existing, TextReader};
+use crate::game::{Action, Direction, WorldError};
 use crate::protocol::{
     GameMessage, MAX_CLIENT_FRAME_BYTES, MAX_MESSAGE_BYTES, ProtocolError, from_json, limited, to_json,
 };
@@ -38,6 +39,9 @@ pub const MAX_LINE_BYTES: usize = MAX_MESSAGE_BYTES + MAX_CLIENT_FRAME_BYTES + (
 pub const MAX_RECORDING_BYTES: u64 = 1 << 30;
 
 const MAX_BLANK_BYTES: usize = 1 << 16;
+
+/// Bytes at the end of a file that are not text: zeros from a crash, and the end mark of DOS.
+const PADDING: [u8; 2] = [0, 0x1a];
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
@@ -155,12 +159,36 @@ struct RefusedTick {
 pub struct RecordingReader {
     path: PathBuf,
     input: Box<dyn BufRead + Send>,
+    /// The line that follows a bare state, read to find the state's actions.
+    ahead: Option<Result<Option<Line>, RecordingError>>,
     line: usize,
+    lines_read: usize,
     buffer: Vec<u8>,
     bytes_left: u64,
     blank_bytes: usize,
     truncated_line: Option<usize>,
     ended: bool,
+}
+
+/// A valid line and its number.
+struct Line {
+    number: usize,
+    content: Content,
+}
+
+enum Content {
+    Tick(Box<RecordedTick>),
+    /// A state without actions.
+    State(Box<GameMessage>),
+}
+
+impl Line {
+    fn state(&self) -> &GameMessage {
+        match &self.content {
+            Content::Tick(tick) => &tick.game_message,
+            Content::State(state) => state,
+        }
+    }
 }
 
 enum LineEnd {
@@ -187,16 +215,21 @@ impl RecordingReader {
     pub fn new(path: impl AsRef<Path>, source: impl Read + Send + 'static) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let mut file = BufReader::new(source);
-        let zipped = file.fill_buf().map_err(|source| RecordingError::Open { path: path.to_owned(), source })?;
-        let input: Box<dyn BufRead + Send> = if zipped.starts_with(&GZIP_MAGIC) {
-            Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file)))
+        let failed = |source| RecordingError::Open { path: path.to_owned(), source };
+        let start = file.fill_buf().map_err(failed)?;
+        let input: Box<dyn BufRead + Send> = if start.starts_with(&GZIP_MAGIC) {
+            Box::new(TextReader::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file))))
+        } else if let Some(kind) = files::binary_kind(start) {
+            return Err(failed(io::Error::other(format!("expected a recording, found {kind}"))));
         } else {
-            Box::new(file)
+            Box::new(TextReader::new(file))
         };
         Ok(Self {
             path: path.to_owned(),
             input,
+            ahead: None,
             line: 0,
+            lines_read: 0,
             buffer: Vec::new(),
             bytes_left: MAX_RECORDING_BYTES,
             blank_bytes: 0,
@@ -228,10 +261,30 @@ impl RecordingReader {
     /// # Errors
     /// If reading fails, a limit is exceeded, or any other line is not a valid tick.
     pub fn next_tick(&mut self) -> Result<Option<RecordedTick>, RecordingError> {
+        let line = self.ahead.take().unwrap_or_else(|| self.next_line());
+        self.line = match &line {
+            Ok(Some(line)) => line.number,
+            _ => self.lines_read,
+        };
+        let game_message = match line? {
+            None => return Ok(None),
+            Some(Line { content: Content::Tick(tick), .. }) => return Ok(Some(*tick)),
+            Some(Line { content: Content::State(state), .. }) => *state,
+        };
+        let ahead = self.next_line();
+        let next = ahead.as_ref().ok().and_then(Option::as_ref).map(Line::state);
+        let (from, to) = (game_message.your_character.position, next.map(|next| next.your_character.position));
+        self.ahead = Some(ahead);
+        let step = Direction::ALL.into_iter().find(|&direction| to == Some(from.towards(direction)));
+        let actions = step.map(Action::Move).into_iter().collect();
+        Ok(Some(RecordedTick { game_message, actions, game: None, wire: None, decision: None }))
+    }
+
+    fn next_line(&mut self) -> Result<Option<Line>, RecordingError> {
         while !self.ended {
             let end = self.read_line().inspect_err(|_| self.ended = true)?;
             self.ended = !matches!(end, LineEnd::Whole);
-            if self.buffer.trim_ascii().is_empty() {
+            if self.buffer.iter().all(|byte| byte.is_ascii_whitespace() || PADDING.contains(byte)) {
                 self.blank_bytes += self.buffer.len();
                 if self.blank_bytes > MAX_BLANK_BYTES {
                     self.ended = true;
@@ -239,11 +292,18 @@ impl RecordingReader {
                 }
                 continue;
             }
-            match from_json(&self.buffer) {
-                Ok(tick) => return Ok(Some(tick)),
-                Err(_) if matches!(end, LineEnd::Last) => self.truncated_line = Some(self.line),
-                Err(_) if from_json::<RefusedTick>(&self.buffer).is_ok() => {}
-                Err(source) => return Err(RecordingError::Line { path: self.path.clone(), line: self.line, source }),
+            let number = self.lines_read;
+            let source = match from_json(&self.buffer) {
+                Ok(tick) => return Ok(Some(Line { number, content: Content::Tick(Box::new(tick)) })),
+                Err(source) => source,
+            };
+            if let Ok(state) = from_json(&self.buffer) {
+                return Ok(Some(Line { number, content: Content::State(Box::new(state)) }));
+            }
+            match end {
+                LineEnd::Last => self.truncated_line = Some(number),
+                _ if from_json::<RefusedTick>(&self.buffer).is_ok() => {}
+                _ => return Err(RecordingError::Line { path: self.path.clone(), line: number, source }),
             }
         }
         Ok(None)
@@ -251,7 +311,7 @@ impl RecordingReader {
 
     fn read_line(&mut self) -> Result<LineEnd, RecordingError> {
         self.buffer.clear();
-        self.line += 1;
+        self.lines_read += 1;
         let limit_bytes = self.bytes_left.min(MAX_LINE_BYTES as u64) + 1;
         let result = (&mut self.input).take(limit_bytes).read_until(b'\n', &mut self.buffer);
         let read_bytes = self.buffer.len() as u64;
@@ -267,12 +327,12 @@ impl RecordingReader {
             Ok(_) if self.buffer.ends_with(b"\n") => Ok(LineEnd::Whole),
             Ok(_) => Ok(LineEnd::Last),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(LineEnd::Last),
-            Err(source) => Err(RecordingError::Read { path: self.path.clone(), line: self.line, source }),
+            Err(source) => Err(RecordingError::Read { path: self.path.clone(), line: self.lines_read, source }),
         }
     }
 
     fn too_long(&self, whole: &'static str, limit_bytes: u64) -> RecordingError {
-        RecordingError::TooLong { path: self.path.clone(), line: self.line, limit_bytes, whole }
+        RecordingError::TooLong { path: self.path.clone(), line: self.lines_read, limit_bytes, whole }
     }
 }
 

@@ -7,9 +7,11 @@ use std::path::Path;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{RecordedTick, RecordingError, RecordingReader};
+use super::{GameNotes, RecordedTick, RecordingError, RecordingReader};
 use crate::game::{Action, Direction, Position, Rules, State, Status, Tile, World};
-use crate::protocol::{GameMessage, MessageThreat, MessageTile, Name, ProtocolError, distances, personality_word};
+use crate::protocol::{
+    GameMessage, MessageThreat, MessageTile, Name, ProtocolError, distances, personality_word, to_json,
+};
 
 const CONTEXT_TICKS: usize = 3;
 /// Maximum number of inferred see-through tiles. A world is built for each, which takes time.
@@ -85,7 +87,8 @@ struct Difference {
     found: String,
 }
 
-/// Replays a recording and compares every field that the rules determine. Omitted fields, and the
+/// Replays a recording and compares every field that the rules determine, and the notes that the
+/// other lines or the actions of the same line determine. Omitted fields, and the
 /// moves of threats of unknown style, are not compared. If the player did not follow a command, a
 /// tile that it never enters is assumed to be see-through if this explains the difference.
 ///
@@ -112,7 +115,7 @@ pub fn verify_all(mut reader: RecordingReader, rules: &Rules) -> Result<VerifyRe
         unverified_threats: tick.game_message.unknown_threats().map(|(index, _)| index).collect(),
     };
     let mut recent = VecDeque::new();
-    let mut replay = match Replay::begin(reader.path(), &tick.game_message, rules)? {
+    let mut replay = match Replay::begin(reader.path(), &tick, rules)? {
         Ok(replay) => replay,
         Err(difference) => {
             report.divergence = Some(difference.at(&mut reader, &recent, &tick));
@@ -147,6 +150,7 @@ struct Replay {
     world: World,
     state: State,
     first: GameMessage,
+    notes: Option<Box<GameNotes>>,
     /// For each threat of known style, its index in the message.
     places: Vec<usize>,
     /// The previous state, and the actions played in it.
@@ -157,7 +161,8 @@ struct Replay {
 }
 
 impl Replay {
-    fn begin(path: &Path, first: &GameMessage, rules: &Rules) -> Result<Result<Self, Difference>, RecordingError> {
+    fn begin(path: &Path, tick: &RecordedTick, rules: &Rules) -> Result<Result<Self, Difference>, RecordingError> {
+        let first = &tick.game_message;
         let layout = match first.validate().and_then(|()| first.layout()) {
             Ok(layout) => layout,
             Err(error) => return Ok(Err(Difference::of(error))),
@@ -168,6 +173,7 @@ impl Replay {
             state: world.start(),
             world,
             first: first.clone(),
+            notes: tick.game.clone(),
             places: first.known_threats().map(|(index, ..)| index).collect(),
             before: None,
             visited: BTreeSet::new(),
@@ -180,7 +186,7 @@ impl Replay {
     fn unexplained(&mut self, recent: &Recent, line: usize, tick: &RecordedTick) -> Option<Difference> {
         let message = &tick.game_message;
         let found = message.your_character.position;
-        let first = self.difference(message);
+        let first = self.notes_difference(tick).or_else(|| self.difference(message));
         let mut difference = first.clone();
         for _ in Direction::ALL {
             let expected = self.world.player(&self.state);
@@ -240,6 +246,20 @@ impl Replay {
             .or_else(|| self.map_difference(message))
             .or_else(|| self.threats_difference(message))
             .or_else(|| self.character_difference(message))
+    }
+
+    /// The first difference from the notes in the first line, or from the actions in this line.
+    fn notes_difference(&self, tick: &RecordedTick) -> Option<Difference> {
+        if let (Some(first), Some(found)) = (&self.notes, &tick.game)
+            && first != found
+        {
+            let map = |notes: &GameNotes| notes.map.clone().unwrap_or_else(|| "nothing".to_owned());
+            return differs("game.map", map(first), map(found))
+                .or_else(|| differs("game", to_json(first), to_json(found)));
+        }
+        let commanded = tick.wire.as_ref()?.command.as_ref().map_or(&[][..], |command| &command.actions);
+        let path = "wire.command.actions";
+        (commanded != tick.actions).then(|| differs(path, to_json(&tick.actions), to_json(&commanded)))?
     }
 
     fn tick_difference(&self, message: &GameMessage) -> Option<Difference> {

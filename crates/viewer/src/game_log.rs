@@ -13,7 +13,8 @@ use getaway::game::{Direction, Move, Position, Rules, State, Status, Threat, Til
 use getaway::map::Map;
 use getaway::protocol::{GameMessage, MessageMap, MessageThreat};
 use getaway::recording::{
-    DecisionNotes, GameNotes, RecordedTick, RecordingError, RecordingReader, VerifyReport, WireNotes, verify_all,
+    DecisionNotes, Divergence, GameNotes, RecordedTick, RecordingError, RecordingReader, VerifyReport, WireNotes,
+    verify_all,
 };
 
 const TICKS_MAX: usize = 10_000;
@@ -300,18 +301,21 @@ impl GameLog {
     }
 
     pub fn note(&self) -> Option<String> {
-        if self.is_cut {
-            return Some(format!("only the first {TICKS_MAX} ticks are shown"));
-        }
         let mut lost = self.ticks.iter().filter(|tick| tick.played.is_some() && tick.commanded != tick.played);
-        match lost.next() {
-            Some(first) if self.ticks.iter().all(|tick| tick.is_exact) => Some(format!(
-                "the server did not play {} of the recorded commands, the first in tick {}",
-                1 + lost.count(),
-                first.tick
-            )),
+        let is_of_player = |divergence: &Divergence| divergence.path.starts_with("yourCharacter.position");
+        let note = match lost.next() {
+            Some(first)
+                if self.report.divergence.as_ref().is_none_or(is_of_player)
+                    && self.ticks.iter().all(|tick| tick.is_exact) =>
+            {
+                let count = 1 + lost.count();
+                let tick = first.tick;
+                Some(format!("the server did not play {count} of the recorded commands, the first in tick {tick}"))
+            }
             _ => note_on(&self.report),
-        }
+        };
+        let cut = self.is_cut.then(|| format!("only the first {TICKS_MAX} ticks are shown"));
+        note.into_iter().chain(cut).reduce(|one, two| format!("{one}; {two}"))
     }
 }
 

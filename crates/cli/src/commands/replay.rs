@@ -94,7 +94,8 @@ pub(crate) fn list_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
 
 fn is_recording(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.is_file() && (name.ends_with(".jsonl") || name.ends_with(".jsonl.gz"))
+    // Hidden files, such as `._a.jsonl` on a Mac, are not recordings, whatever they end in.
+    path.is_file() && !name.starts_with('.') && (name.ends_with(".jsonl") || name.ends_with(".jsonl.gz"))
 }
 
 #[derive(Default)]

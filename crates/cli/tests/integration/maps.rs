@@ -83,7 +83,7 @@ fn map_files_are_read_as_any_tool_wrote_them() {
         assert_eq!(map.layout.rows(), ["#####", "#P.S#", "#####"], "{}", path.display());
     }
     let drawn = succeeds(&["maps", files[7].to_str().unwrap()]);
-    assert!(drawn.starts_with("drawn: 5x3, 2 open tiles\n"), "{drawn}");
+    assert!(drawn.starts_with("drawn: 5x3, 3 open tiles\n"), "{drawn}");
     for (content, expected) in [
         (b"#P.\n#\xe9.\n".to_vec(), "found the byte 0xe9 in line 2, as in Windows-1252 or Latin-1"),
         (picture, "expected text, found a PNG picture"),

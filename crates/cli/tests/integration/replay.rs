@@ -79,6 +79,98 @@ fn bump(world: &World, state: &State) -> Vec<Action> {
     blocked.map(Action::Move).chain(flee(world, state)).collect()
 }
 
+fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
+    format!("\u{feff}{text}").encode_utf16().flat_map(bytes).collect()
+}
+
+#[test]
+fn recording_is_read_as_any_tool_wrote_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = record(&our_map("roundabout"), 40, flee);
+    let states = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["game_message"].to_string());
+    let states: String = states.map(|state| state + "\n").collect();
+    for (kind, content) in [
+        ("plain", lines.clone().into_bytes()),
+        ("byte order mark", format!("\u{feff}{lines}").into_bytes()),
+        ("CRLF", lines.replace('\n', "\r\n").into_bytes()),
+        ("CR", lines.replace('\n', "\r").into_bytes()),
+        ("Ctrl-Z and zeros at the end", format!("{lines}\x1a\0\0").into_bytes()),
+        ("UTF-16 LE", utf16(&lines.replace('\n', "\r\n"), u16::to_le_bytes)),
+        ("UTF-16 BE", utf16(&lines, u16::to_be_bytes)),
+        ("gzipped UTF-16", gzip(&utf16(&lines, u16::to_le_bytes))),
+        ("half a surrogate pair", lines.replace("\"team\"", r#""\ud83d team \ud83d\ude97""#).into_bytes()),
+        ("bare states", states.clone().into_bytes()),
+        ("bare states of Windows", utf16(&states, u16::to_le_bytes)),
+    ] {
+        let path = folder.path().join("game.jsonl");
+        fs::write(&path, content).unwrap();
+        let report = verify(&path, &Rules::BLITZ_2025).unwrap_or_else(|error| panic!("{kind}: {error}"));
+        assert_eq!((report.divergence, report.ticks, report.truncated_line), (None, 40, None), "{kind}");
+    }
+}
+
+#[test]
+fn recording_that_is_not_text_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    for (content, expected) in [
+        (&b"PK\x03\x04..."[..], "expected a recording, found a zip archive"),
+        (b"\x89PNG\r\n", "expected a recording, found a PNG picture"),
+        (b"{\"a\": \"\xe9\"}\n", "line 1: invalid UTF-8 at byte 7: expected JSON"),
+    ] {
+        let path = folder.path().join("game.jsonl");
+        fs::write(&path, content).unwrap();
+        let error = verify(&path, &Rules::BLITZ_2025).unwrap_err().to_string();
+        assert!(error.ends_with(expected), "{error}");
+    }
+}
+
+#[test]
+fn recording_that_contradicts_itself_is_named_by_replay_and_analyse() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = record(&our_map("roundabout"), 40, flee);
+    let lines: Vec<&str> = lines.lines().collect();
+    let noted = |line: usize, notes: &str| format!("{},{notes}}}\n", &lines[line][..lines[line].len() - 1]);
+    let whole = |change: &dyn Fn(usize) -> String| (0..lines.len()).map(change).collect::<String>();
+    let plain = |line: usize| format!("{}\n", lines[line]);
+    let games = |other: &'static str| {
+        whole(&move |line| match line {
+            0 => noted(line, r#""game":{"map":"roundabout"}"#),
+            9 => noted(line, other),
+            _ => plain(line),
+        })
+    };
+    for (content, expected) in [
+        (games(r#""game":{"map":"snail"}"#), "tick 10, game.map: expected roundabout, found snail"),
+        (games(r#""game":{"map":"roundabout","no_jump":true}"#), "tick 10, game: expected {"),
+        (
+            whole(&|line| if line == 9 { noted(line, r#""wire":{"command":null}"#) } else { plain(line) }),
+            "tick 10, wire.command.actions: expected [",
+        ),
+        (whole(&plain) + &whole(&plain), "tick 1, tick: expected 41, found 1"),
+    ] {
+        let path = folder.path().join("game.jsonl");
+        fs::write(&path, content).unwrap();
+        let replayed = getaway(&["replay", path.to_str().unwrap()]);
+        let text = String::from_utf8(replayed.stdout).unwrap();
+        assert!(replayed.status.code() == Some(1) && text.contains(expected), "{text}");
+        let analysed = getaway(&["analyse", path.to_str().unwrap(), "--budget-ticks", "1"]);
+        let text = String::from_utf8(analysed.stdout).unwrap();
+        let note = expected.split_once(", ").unwrap().1.split(':').next().unwrap();
+        assert!(text.contains("Note: diverges from the rules in tick ") && text.contains(note), "{text}");
+    }
+}
+
+#[test]
+fn hidden_files_in_a_folder_are_ignored() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = record(&our_map("roundabout"), 5, stroll);
+    for (name, content) in [("a.jsonl", &*lines), ("._a.jsonl", "Mac OS X"), (".DS_Store", "x"), ("Thumbs.db", "x")] {
+        fs::write(folder.path().join(name), content).unwrap();
+    }
+    let replayed = getaway(&["replay", folder.path().to_str().unwrap()]);
+    assert!(replayed.status.success() && String::from_utf8(replayed.stdout).unwrap().contains("1 file in "));
+}
+
 type Driver = fn(&World, &State) -> Vec<Action>;
 
 const GAMES: [(&str, &str, usize, Driver); 5] = [
@@ -381,7 +473,7 @@ fn unreadable_file_gives_one_error() {
         (b"\n\n".to_vec(), "FILE: no complete line"),
         (lines.as_bytes()[..50].to_vec(), "FILE: no complete line"),
         (b"nonsense\n".to_vec(), "FILE, line 1: invalid JSON at column 2: expected ident"),
-        (b"\xff\xfe\x00\n".to_vec(), "FILE, line 1: invalid UTF-8 at byte 0: expected JSON"),
+        (b"\xfd\xfe\x00\n".to_vec(), "FILE, line 1: invalid UTF-8 at byte 0: expected JSON"),
         (b"{}\n".to_vec(), "FILE, line 1: missing field `game_message`"),
         (broken("{\"game_message\":").into_bytes(), "FILE, line 3: game_message: invalid JSON: EOF while parsing"),
         (
