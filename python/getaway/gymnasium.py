@@ -72,7 +72,9 @@ with a leading underscore, such as `"_tick"`, holds a mask: True for the games t
 
 **Resets**: without a map, each reset generates a map from its seed, or from a random seed if it has
 none. With a list of maps, each reset draws one at random. Vector environments differ in both cases:
-see `ChaseVectorEnv`. Nothing else is random. Options of `reset`:
+see `ChaseVectorEnv`. As in Gymnasium, `seed=1` gives their games the seeds 1, 2, 3 and so on, so
+neighbouring seeds share maps; `spawn_seeds` returns seeds that do not. A seed may have 128 bits.
+Nothing else is random. Options of `reset`:
 
 - `map`, `no_jump`, `rules`: the map and the rules for this reset and all later resets.
 - `state`: the `getaway.State` in which the episode begins. A `ChaseEnv` without a map then plays on
@@ -109,7 +111,7 @@ import getaway
 from getaway._getaway import Single, draw
 from getaway.levels import Level
 
-__all__ = ["ChaseEnv", "ChaseVectorEnv"]
+__all__ = ["ChaseEnv", "ChaseVectorEnv", "spawn_seeds"]
 
 MapLike = str | PathLike[str] | getaway.Map | Level
 """A map: its name, its path, the map itself, or a level."""
@@ -117,6 +119,22 @@ MapLike = str | PathLike[str] | getaway.Map | Level
 _FAR_STEPS = 4096
 _RENDER_MODES = ["rgb_array", "ansi"]
 _BOARD_OPTIONS = ("map", "no_jump", "rules")
+
+
+def spawn_seeds(seed: int | Sequence[int], count: int) -> list[int]:
+    """Returns `count` independent seeds of 128 bits, from NumPy's `SeedSequence.spawn`.
+
+    Neighbouring seeds generate the same maps: game 1 of `envs.reset(seed=1)` and game 0 of
+    `envs.reset(seed=2)` both have seed 2. Seeds from this function do not overlap, whatever the
+    `seed` and the `count`, so a test's maps are not those of the training:
+
+        envs.reset(seed=spawn_seeds(1, envs.num_envs))
+
+    Raises:
+        ValueError: if a number is negative.
+    """
+    halves = (child.generate_state(2, np.uint64).tolist() for child in np.random.SeedSequence(seed).spawn(count))
+    return [low | high << 64 for low, high in halves]
 
 
 def _space(observation: str, shape: tuple[int, ...]) -> spaces.Box:
@@ -296,8 +314,8 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
 
     map: as for `ChaseEnv`, but the games are divided as evenly as possible among the maps of a
         list. If None, each call of `reset` without `reset_mask` generates a map per game, from the
-        seed of the game: the game's item in a list of seeds, or the reset's seed plus the game's
-        index. A missing seed is drawn at random.
+        seed of the game: the game's item in a list of seeds, such as that of `spawn_seeds`, or the
+        reset's seed plus the game's index. A missing seed is drawn at random.
     no_jump, rules: as for `getaway.Game`.
     observation, window: as for `ChaseEnv`.
     threads: number of threads that step the games; it does not affect results.

@@ -90,6 +90,6 @@ pub use expression::{
     WIDTH_MAX,
 };
 pub use parse::{ParseError, TEXT_MAX};
-pub use problem::{Generator, Problem};
+pub use problem::{Generator, Problem, fold_seed};
 pub use run::{Line, Search, SearchOutcome};
 pub use tree::TREE_NODES_MAX;

@@ -3,6 +3,11 @@
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
+/// Folds a seed of 128 bits, which NumPy recommends, into 64. A seed below 2^64 stays as it is.
+pub fn fold_seed(seed: u128) -> u64 {
+    (seed as u64) ^ ((seed >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
 /// The random number generator PCG XSL 128/64 (MCG) by O'Neill (2014). Equal seeds give equal
 /// numbers on all platforms.
 #[derive(Clone, Debug, PartialEq, Eq)]

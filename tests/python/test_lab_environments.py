@@ -20,7 +20,7 @@ import getaway
 from conftest import MAPS
 from getaway import Batch, Game, Map, Move, levels
 from getaway._getaway import draw
-from getaway.gymnasium import ChaseEnv, ChaseVectorEnv
+from getaway.gymnasium import ChaseEnv, ChaseVectorEnv, spawn_seeds
 
 PATHS = [MAPS / name for name in ("old-town", "roundabout", "metropolis")]
 SHORT = Map("P...\n.##.\n...S", name="short")
@@ -160,6 +160,37 @@ def test_seeds_may_be_a_list() -> None:
     assert envs.get_attr("map")[0] == getaway.generate_map(5)
     with pytest.raises(ValueError, match="seed: expected a number or a list of 3, found 2"):
         envs.reset(seed=[1, 2])
+
+
+def test_spawned_seeds_share_no_map() -> None:
+    def maps(seed: int | list[int]) -> set[tuple[str, ...]]:
+        envs = ChaseVectorEnv(16)
+        envs.reset(seed=seed)
+        return {tuple(map.rows) for map in envs.get_attr("map")}
+
+    assert len(maps(0) & maps(1)) == 15, "Gymnasium's convention"
+    spawned = [maps(spawn_seeds(seed, 16)) for seed in (0, 1, 2**100)]
+    assert [len(found) for found in spawned] == [16, 16, 16] and len(set.union(*spawned)) == 48
+    assert spawn_seeds(0, 16) == spawn_seeds(0, 16)
+    assert max(spawn_seeds(0, 16)) >> 64 > 0
+    with pytest.raises(ValueError):
+        spawn_seeds(-1, 2)
+
+
+def test_seeds_of_128_bits_are_accepted_everywhere() -> None:
+    large = 2**128 - 1
+    state = Game(SHORT).state
+    ChaseEnv().reset(seed=large)
+    ChaseVectorEnv(2).reset(seed=[large, 2**64])
+    assert getaway.generate_map(large) != getaway.generate_map(2**64 - 1)
+    assert getaway.solve(SHORT, seed=large, budget_ticks=100).final_tick > 0
+    assert getaway.safe_moves(state, seed=large, budget_ticks=100)
+    assert Batch([Game(SHORT)]).safe_moves(seed=large, budget_ticks=100)
+    assert getaway.Bot(seed=large) is not None
+    for call in (getaway.generate_map, lambda seed: getaway.Bot(seed=seed)):
+        for seed in (2**128, -1):
+            with pytest.raises(ValueError, match=r"seed: expected a whole number from 0 to 2\*\*128 - 1"):
+                call(seed)
 
 
 def test_games_of_a_vector_environment_have_attributes() -> None:

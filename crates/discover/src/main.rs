@@ -12,7 +12,7 @@ use getaway::game::Rules;
 use getaway::map::GeneratorOptions;
 use getaway::protocol::{to_json, write_line};
 use getaway_arena::stats::Interval;
-use getaway_cli::arguments::{ANY, MAX_THREADS, RulesArgs, float, integer, parse_permille, parse_size};
+use getaway_cli::arguments::{ANY, MAX_THREADS, RulesArgs, float, integer, parse_permille, parse_size, seed};
 use getaway_cli::output::{OutputArgs, Progress, count, one_line, or_dash, write_table};
 use getaway_cli::{CliError, run_program, stop_on_interrupt};
 use getaway_discover::{
@@ -64,7 +64,7 @@ struct Cli {
     #[arg(long, value_enum, default_value_t = Grammar::Paper)]
     grammar: Grammar,
     /// Seed of the problems and the searches
-    #[arg(long, value_name = "S", default_value_t = 0, value_parser = integer::<u64>(ANY))]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = seed)]
     seed: u64,
     /// Only count the candidates
     #[arg(long)]

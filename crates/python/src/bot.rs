@@ -17,7 +17,7 @@ use getaway::search::Budget;
 
 use crate::callables::{Callable, is_in_planner, planner_spec};
 use crate::convert::{
-    action_dict, duration, library_error, milliseconds, optional_u64, repr, type_name, value_error, variant,
+    action_dict, duration, library_error, milliseconds, optional_u64, repr, seed_or_0, type_name, value_error, variant,
     without_gil,
 };
 use crate::game::Game;
@@ -146,8 +146,7 @@ impl Bot {
         #[pyo3(from_py_with = variant)] no_jump: Rules,
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let (seed, budget_ticks) =
-            (optional_u64("seed", seed)?.unwrap_or(0), optional_u64("budget_ticks", budget_ticks)?);
+        let (seed, budget_ticks) = (seed_or_0(seed)?, optional_u64("budget_ticks", budget_ticks)?);
         let time = Some(duration("budget_ms", budget_ms)?);
         let budget = Budget { time, ticks: budget_ticks, ..Budget::UNLIMITED };
         let (planner, callable) = planner.map_or_else(|| Ok((PlannerSpec::default(), None)), planner_spec)?;

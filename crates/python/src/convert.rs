@@ -3,12 +3,13 @@ use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyException, PyOverflowError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use getaway::game::{Direction, Move, Rules};
+use getaway::search::fold_seed;
 use getaway::text::one_line;
 
 pub(crate) fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
@@ -127,14 +128,28 @@ pub(crate) fn duration(name: &str, milliseconds: f64) -> PyResult<Duration> {
 }
 
 pub(crate) fn optional_u64(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
+    Ok(optional_integer(name, value, 64)?.map(|number| number as u64))
+}
+
+/// Returns a seed of up to 128 bits, folded into 64; 0 for `None`.
+pub(crate) fn seed_or_0(value: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
+    Ok(fold_seed(optional_integer("seed", value, 128)?.unwrap_or(0)))
+}
+
+/// Returns a whole number below 2^`bits`.
+fn optional_integer(name: &str, value: Option<&Bound<'_, PyAny>>, bits: u32) -> PyResult<Option<u128>> {
     let Some(value) = value else { return Ok(None) };
     if !value.hasattr(intern!(value.py(), "__index__"))? {
         return Err(PyTypeError::new_err(format!("{name}: expected an int, found {}", type_name(value))));
     }
-    value.extract().map(Some).map_err(|error| {
+    let number = value.extract().and_then(|number: u128| match number >> (bits - 1) {
+        0 | 1 => Ok(Some(number)),
+        _ => Err(PyOverflowError::new_err(())),
+    });
+    number.map_err(|error| {
         clearer(value.py(), error, || match repr(value) {
             Ok(found) => {
-                value_error(format_args!("{name}: expected a whole number from 0 to 2**64 - 1, found {found}"))
+                value_error(format_args!("{name}: expected a whole number from 0 to 2**{bits} - 1, found {found}"))
             }
             Err(error) => error,
         })

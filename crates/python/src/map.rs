@@ -10,7 +10,7 @@ use getaway::game::{Direction, Rules, World};
 use getaway::game::{Layout, Style};
 use getaway::map::{self, GeneratorKind, GeneratorOptions, MapError, MapLibrary};
 
-use crate::convert::{catch_panic, optional_u64, repr, type_name, value_error, without_gil};
+use crate::convert::{catch_panic, repr, seed_or_0, type_name, value_error, without_gil};
 use crate::value::read_items;
 
 /// A map: the streets, and the start positions of the player and the threats.
@@ -221,7 +221,7 @@ pub(crate) fn generate_map(
     threats: Option<usize>,
     styles: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Map> {
-    let seed = optional_u64("seed", seed)?.unwrap_or(0);
+    let seed = seed_or_0(seed)?;
     let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
     let Some(kind) = kinds.into_iter().find(|known| known.name() == kind) else {
         return Err(PyValueError::new_err(format!("kind: expected maze, labyrinth or city, found {kind:?}")));

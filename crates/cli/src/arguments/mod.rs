@@ -16,4 +16,4 @@ pub(crate) use rules::read_rules;
 pub use series::MAX_THREADS;
 pub(crate) use series::{GamesArgs, MAX_SAMPLES, SeriesArgs};
 pub(crate) use sprt::SprtArgs;
-pub use values::{ANY, float, integer, parse_permille, parse_size};
+pub use values::{ANY, float, integer, parse_permille, parse_size, seed};

@@ -4,7 +4,7 @@ use clap::Args;
 use getaway::search::Budget;
 use getaway_arena::{MARGIN_DEFAULT, SeriesOptions};
 
-use super::{ANY, BudgetArgs, ExternalArgs, PlaygroundArgs, RulesArgs, SeriesMapArgs, integer};
+use super::{BudgetArgs, ExternalArgs, PlaygroundArgs, RulesArgs, SeriesMapArgs, integer, seed};
 use crate::CliError;
 use crate::output::{OutputArgs, note};
 
@@ -32,7 +32,7 @@ pub(crate) struct GamesArgs {
     pub rules: RulesArgs,
     /// Seed from which the games' seeds are derived; in each sample of
     /// {n}a map, all entrants play with the same seed
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
     seed: u64,
     #[command(flatten)]
     pub playground: PlaygroundArgs,

@@ -1,5 +1,7 @@
 use std::ops::RangeInclusive;
 
+use getaway::search::fold_seed;
+
 pub const ANY: RangeInclusive<u64> = 0..=u64::MAX;
 
 pub fn integer<T: TryFrom<u64>>(
@@ -13,6 +15,11 @@ pub fn integer<T: TryFrom<u64>>(
             format!("expected a whole number from {least} to {most}")
         })
     }
+}
+
+/// Parses a seed of up to 128 bits.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map(fold_seed).map_err(|_| "expected a whole number from 0 to 2^128 - 1".to_owned())
 }
 
 pub fn float(text: &str) -> Result<f64, String> {
@@ -43,6 +50,10 @@ mod tests {
         for text in ["0", "101", "-1", "1.5", "one", ""] {
             assert_eq!(hundred(text), Err("expected a whole number from 1 to 100".to_owned()), "{text:?}");
         }
+        assert_eq!((seed("7"), seed("18446744073709551615")), (Ok(7), Ok(u64::MAX)));
+        let large = ["18446744073709551616", "340282366920938463463374607431768211455"].map(|text| seed(text).unwrap());
+        assert!(large[0] != large[1] && !large.contains(&0), "{large:?}");
+        assert!(seed("340282366920938463463374607431768211456").is_err() && seed("-1").is_err());
         assert_eq!(integer::<u64>(ANY)("18446744073709551615"), Ok(u64::MAX));
         assert_eq!(float("nan"), Err("expected a number".to_owned()));
     }

@@ -10,7 +10,7 @@ use getaway::game::{NameError, Style};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, MapError, generate_nth};
 
 use crate::CliError;
-use crate::arguments::{ANY, integer, parse_permille, parse_size};
+use crate::arguments::{ANY, integer, parse_permille, parse_size, seed};
 use crate::output::{OutputArgs, one_line};
 
 /// Limits `--count`, so that a typo cannot fill the disk.
@@ -29,7 +29,7 @@ pub(crate) struct MapgenArgs {
     #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=MAX_COUNT))]
     count: u64,
     /// Seed of the random number generator
-    #[arg(long, value_name = "S", value_parser = integer::<u64>(ANY))]
+    #[arg(long, value_name = "S", value_parser = seed)]
     seed: u64,
     /// Columns and rows, including the outer walls; odd numbers for mazes and labyrinths
     #[arg(long, value_name = "WxH", value_parser = parse_size)]

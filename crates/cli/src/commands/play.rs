@@ -17,7 +17,7 @@ use getaway_arena::{
     play_external,
 };
 
-use crate::arguments::{ANY, BotArgs, BudgetArgs, MapArgs, RulesArgs, bot_failure, external_bot, integer, world_of};
+use crate::arguments::{BotArgs, BudgetArgs, MapArgs, RulesArgs, bot_failure, external_bot, integer, seed, world_of};
 use crate::output::{OutputArgs, Progress, ending, one_line};
 use crate::{CliError, Host, memory};
 
@@ -50,7 +50,7 @@ pub(crate) struct PlayArgs {
     rules: RulesArgs,
     /// Seed of the planner's random number generator; external bots get the
     /// {n}seed in the environment variable SEED
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
     seed: u64,
     /// Save the game, one line per tick; gzipped if FILE ends in .gz
     #[arg(long, value_name = "FILE")]

@@ -8,7 +8,7 @@ use getaway::inference::{Difference, Parameter, differences, variant};
 use getaway::protocol::write_line;
 
 use crate::CliError;
-use crate::arguments::{ANY, integer, read_rules};
+use crate::arguments::{integer, read_rules, seed};
 use crate::output::write_table;
 
 const CHANGES_MAX: u64 = Parameter::ALL.len() as u64;
@@ -25,7 +25,7 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RulesCommandArgs {
     /// Seed of the variant
-    #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY), conflicts_with = "files")]
+    #[arg(long, value_name = "N", value_parser = seed, conflicts_with = "files")]
     seed: Option<u64>,
     /// Number of parameters in which the variant differs from the server's rules
     /// {n}[default: 1 with --seed, otherwise 0]

@@ -9,7 +9,7 @@ use getaway::protocol::write_line;
 use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
 
 use crate::CliError;
-use crate::arguments::{ANY, MapArgs, PlaygroundArgs, RulesArgs, integer};
+use crate::arguments::{MapArgs, PlaygroundArgs, RulesArgs, integer, seed};
 use crate::output::{OutputArgs, ending, note, one_line};
 
 /// Limits `--tick-ms` and `--delay-ms`, so that a typo cannot make a tick last for days.
@@ -46,7 +46,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=u64::MAX))]
     games: Option<u64>,
     /// Seed of the random choice of maps [default: a new one each time]
-    #[arg(long, value_name = "S", value_parser = integer::<u64>(ANY))]
+    #[arg(long, value_name = "S", value_parser = seed)]
     seed: Option<u64>,
     #[command(flatten)]
     rules: RulesArgs,

@@ -13,7 +13,7 @@ use getaway::protocol::write_line;
 use getaway::recording::milliseconds;
 
 use crate::CliError;
-use crate::arguments::{ANY, MapArgs, RulesArgs, integer, world_of};
+use crate::arguments::{ANY, MapArgs, RulesArgs, integer, seed, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, count, ending, note, one_line, rounded, write_table};
 use crate::search_file::SearchFile;
 use crate::series::stop_on_interrupt;
@@ -51,7 +51,7 @@ pub(crate) struct SolveArgs {
     time_limit_ms: u64,
     /// Seed of the search; the same seed finds the same moves, unless the time limit is reached or
     /// --resume continues a search
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
     seed: u64,
     /// Write the moves and the proof of the bound to this file, for `getaway verify`; one map only
     #[arg(long, value_name = "FILE")]

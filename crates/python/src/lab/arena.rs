@@ -18,7 +18,7 @@ use getaway_arena::{Dataset, GameRecord, Games, Match, Series, SeriesError, Seri
 use getaway_benchmark::attempts;
 
 use crate::callables::Host;
-use crate::convert::{duration, library_error, optional_u64, value_error, variant, without_gil};
+use crate::convert::{duration, library_error, optional_u64, seed_or_0, value_error, variant, without_gil};
 use crate::map::Map;
 use crate::value::{from_rules, to_value};
 
@@ -47,7 +47,7 @@ pub(crate) fn play_series<'py>(
     let rules = from_rules(&no_jump, rules)?;
     let time = budget_ms.map(|budget_ms| duration("budget_ms", budget_ms)).transpose()?;
     let budget = Budget { time, ticks: optional_u64("budget_ticks", budget_ticks)?, ..Budget::UNLIMITED };
-    let seed = optional_u64("seed", Some(seed))?.unwrap_or_default();
+    let seed = seed_or_0(Some(seed))?;
     let maps: Vec<map::Map> = maps.iter().map(|map| map.map.clone()).collect();
     let options = SeriesOptions { planners, samples, seed, rules, budget };
     let host = Host::new(callables);

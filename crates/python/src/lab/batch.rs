@@ -9,7 +9,7 @@ use pyo3::types::{PyDict, PyList, PyMemoryView, PyTuple};
 use getaway::batch::{self, BatchPart};
 use getaway::game::{Move, Rules, World};
 
-use crate::convert::{clearer, optional_u64, repr, type_name, value_error, variant, without_gil};
+use crate::convert::{clearer, repr, seed_or_0, type_name, value_error, variant, without_gil};
 use crate::game::{Board, Game, State};
 use crate::value::{move_of_number, read_at_most, to_rules};
 
@@ -582,7 +582,7 @@ impl Batch {
         seed: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let threads = checked_threads(threads.unwrap_or(self.helpers.threads()))?;
-        let seed = optional_u64("seed", seed)?.unwrap_or(0);
+        let seed = seed_or_0(seed)?;
         let games: Vec<_> =
             (0..self.batch.len()).map(|game| (&**self.batch.world(game), &self.batch.states()[game])).collect();
         to_safe_moves(py, &judge_games(py, &games, threads, budget_ticks, seed)?)

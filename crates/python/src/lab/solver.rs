@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use getaway::game::{self, LAST_TICK, Plan, Rules};
 use getaway::planner::{Budget, Certificate, Decider, Outcome, SurvivalOptions};
 
-use crate::convert::{duration, milliseconds, optional_u64, variant, without_gil};
+use crate::convert::{duration, milliseconds, seed_or_0, variant, without_gil};
 use crate::game::{Board, Game, State};
 use crate::value::to_value_of;
 
@@ -51,7 +51,7 @@ pub(crate) fn solve<'py>(
     memory_max_bytes: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = map.py();
-    let seed = optional_u64("seed", seed)?.unwrap_or(0);
+    let seed = seed_or_0(seed)?;
     let time_limit = duration("time_limit_ms", time_limit_ms)?;
     let board = Board::of(map, &no_jump, rules)?;
     let (world, start) = (&board.world, start_of(map, &board)?);

@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use getaway::game::{self, Move, Plan, World};
 use getaway::planner::{Budget, Outcome, SurvivalOptions, Verdict, judge_moves};
 
-use crate::convert::{optional_u64, without_gil};
+use crate::convert::{seed_or_0, without_gil};
 use crate::game::State;
 use crate::value::{to_move, to_value_of};
 
@@ -47,7 +47,7 @@ pub(crate) fn safe_moves<'py>(
     budget_ticks: u64,
     seed: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (py, seed) = (state.py(), optional_u64("seed", seed)?.unwrap_or(0));
+    let (py, seed) = (state.py(), seed_or_0(seed)?);
     let state = state.get();
     let verdicts = without_gil(py, || judge(&state.board.world, &state.state, budget_ticks, seed))?;
     py.check_signals()?;
