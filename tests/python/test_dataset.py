@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,18 @@ def test_threads_and_an_earlier_run_do_not_change_the_files(judged: Path, tmp_pa
     (again / ".shard-00000.partial").write_bytes(expected[0][:5000])
     assert cluster.dataset(again, 1100, ["safest", "random"], PATHS, **SMALL)["kept"] == 1
     assert [shard.read_bytes() for shard in shards] == expected and not (again / ".shard-00000.partial").exists()
+
+
+def test_damaged_shard_is_refused(judged: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "judged"
+    shutil.copytree(judged, folder)
+    shard = folder / "shard-00001.npy"
+    content = bytearray(shard.read_bytes())
+    content[-1] ^= 1
+    shard.write_bytes(content)
+    with pytest.raises(ValueError, match="shard-00001.npy: expected a shard of this dataset, found another file or a damaged shard"):
+        cluster.dataset(folder, 1100, ["safest", "random"], PATHS, **SMALL)
+    assert shard.read_bytes() == content
 
 
 def test_foreign_and_missing_files_are_named(judged: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@
 //! ticks, the content of a shard depends only on the dataset's settings and the shard's index, not
 //! on threads or machines.
 
+use std::collections::HashMap;
 use std::hash::Hasher;
 use std::path::Path;
 use std::sync::Arc;
@@ -103,6 +104,23 @@ fn check_settings(found: &Settings, expected: &Settings) -> Result<(), String> {
     same_in_run("the dataset", to_json(&found.options), to_json(&expected.options))
 }
 
+/// The line of a shard in the dataset's file. It is written before the shard's own file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShardHash {
+    pub shard: usize,
+    /// The FNV-1a hash of the shard's file in hexadecimal.
+    pub hash: String,
+}
+
+impl ShardHash {
+    pub fn new(shard: usize, content: &[u8]) -> Self {
+        let mut hash = FnvHasher::default();
+        hash.write(content);
+        Self { shard, hash: format!("{:016x}", hash.finish()) }
+    }
+}
+
 #[derive(Serialize, Deserialize)]
 struct Spec {
     dataset: DatasetOptions,
@@ -177,8 +195,8 @@ impl Dataset {
     ///
     /// # Errors
     /// When the file cannot be read or written, is in use, or contains anything but the dataset's
-    /// settings.
-    pub fn open(&self, path: &Path) -> Result<Journal, JournalError> {
+    /// settings and the hashes of its shards.
+    pub fn open(&self, path: &Path) -> Result<(Journal, HashMap<usize, String>), JournalError> {
         let options = self.series.options();
         let mut layouts = FnvHasher::default();
         self.series.maps().iter().for_each(|map| layouts.write(map.layout.as_bytes()));
@@ -192,8 +210,13 @@ impl Dataset {
             budget: options.budget,
             options: self.options,
         };
-        let read = |record: serde_json::Value| Err(format!("expected no record, found {record}"));
-        Journal::open(path, KIND, &settings, |found| check_settings(&found, &settings), read)
+        let mut hashes = HashMap::new();
+        let read = |ShardHash { shard, hash }| {
+            hashes.insert(shard, hash);
+            Ok(())
+        };
+        let journal = Journal::open(path, KIND, &settings, |found| check_settings(&found, &settings), read)?;
+        Ok((journal, hashes))
     }
 
     pub fn shards(&self) -> usize {
@@ -204,7 +227,7 @@ impl Dataset {
         (self.options.states - shard as u64 * SHARD_STATES).min(SHARD_STATES)
     }
 
-    pub fn shard_header(&self, shard: usize) -> Vec<u8> {
+    fn shard_header(&self, shard: usize) -> Vec<u8> {
         let fields: Vec<String> = self.fields().iter().map(Field::text).collect();
         let states = self.shard_states(shard);
         let text = format!("{{'descr': [{}], 'fortran_order': False, 'shape': ({states},), }}", fields.join(", "));

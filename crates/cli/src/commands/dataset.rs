@@ -2,11 +2,13 @@
 //! number of threads, on a cluster or on interruptions. The command keeps files that do not belong
 //! to the dataset.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueEnum};
 use rayon::ThreadPoolBuilder;
@@ -16,9 +18,11 @@ use serde::Serialize;
 use getaway::files;
 use getaway::protocol::write_line;
 use getaway::search::Budget;
-use getaway_arena::{Dataset, DatasetError, DatasetOptions, Jobs, Observation, Series, SeriesOptions};
+use getaway_arena::{
+    Dataset, DatasetError, DatasetOptions, Jobs, Journal, Observation, Series, SeriesOptions, ShardHash,
+};
 
-use crate::arguments::{ANY, MAX_THREADS, MapArgs, RulesArgs, integer, parse_permille};
+use crate::arguments::{ANY, MAX_THREADS, MapArgs, RulesArgs, integer, parse_permille, seed};
 use crate::error::{unreadable, unwritable};
 use crate::output::{Progress, count, one_line};
 use crate::series::{cluster, stop_on_interrupt};
@@ -72,7 +76,7 @@ pub(crate) struct DatasetArgs {
     #[command(flatten)]
     rules: RulesArgs,
     /// Seed of the games
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
     seed: u64,
     /// Number of threads; does not change the files [default: number of
     /// {n}physical cores]
@@ -113,8 +117,8 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
     let series = Series::with_host(&maps, options, invocation.host)?;
     let dataset = Dataset::new(series, args.options())?;
     fs::create_dir_all(&args.out).map_err(|error| unwritable(&args.out, &error))?;
-    let _locked = dataset.open(&args.out.join(DESCRIPTION))?;
-    let folder = Shards { dataset: &dataset, folder: &args.out };
+    let (journal, hashes) = dataset.open(&args.out.join(DESCRIPTION))?;
+    let folder = Shards { dataset: &dataset, folder: &args.out, hashes, journal: Mutex::new(journal) };
     let mut missing = Vec::new();
     for shard in 0..dataset.shards() {
         if !folder.has(shard)? {
@@ -170,6 +174,9 @@ impl From<DatasetError> for CliError {
 struct Shards<'a> {
     dataset: &'a Dataset,
     folder: &'a Path,
+    /// The hashes of the shards that earlier runs wrote.
+    hashes: HashMap<usize, String>,
+    journal: Mutex<Journal>,
 }
 
 impl Shards<'_> {
@@ -177,31 +184,26 @@ impl Shards<'_> {
         self.folder.join(format!("shard-{shard:05}.npy"))
     }
 
-    /// Returns false if the shard's file is missing. Fails if the file cannot be read, or its size
-    /// or header is wrong.
+    /// Returns false if the shard's file is missing. Fails if the file cannot be read, or is not the
+    /// file that an earlier run wrote.
     fn has(&self, shard: usize) -> Result<bool, CliError> {
-        let (path, header) = (self.path(shard), self.dataset.shard_header(shard));
+        let path = self.path(shard);
         if path.symlink_metadata().is_err() {
             return Ok(false);
         }
-        let expected_bytes = self.dataset.shard_bytes(shard);
-        let read = || {
-            let mut start = Vec::new();
-            let file = files::open(&path, expected_bytes as u64)?;
-            let is_complete = file.limit() == expected_bytes as u64;
-            BufReader::new(file).take(header.len() as u64).read_to_end(&mut start)?;
-            Ok(is_complete && start == header)
-        };
-        if read().map_err(|error: io::Error| unreadable(&path, &error))? {
+        let limit_bytes = self.dataset.shard_bytes(shard) as u64;
+        let content = files::read(&path, limit_bytes).map_err(|error| unreadable(&path, &error))?;
+        if self.hashes.get(&shard) == Some(&ShardHash::new(shard, &content).hash) {
             return Ok(true);
         }
         let path = one_line(&path.display().to_string());
         Err(CliError::Input(format!(
-            "{path}: expected a shard of this dataset, found another file, which was not overwritten"
+            "{path}: expected a shard of this dataset, found another file or a damaged shard, which was not overwritten"
         )))
     }
 
-    /// Writes a temporary file and renames it, so that a killed run leaves no incomplete shard.
+    /// Records the shard's hash, writes a temporary file and renames it, so that a killed run leaves
+    /// no incomplete shard.
     fn write(&self, shard: usize, content: &[u8]) -> Result<(), CliError> {
         let path = self.path(shard);
         let partial = self.folder.join(format!(".shard-{shard:05}.partial"));
@@ -216,6 +218,8 @@ impl Shards<'_> {
             File::create_new(&partial)?.write_all(content)?;
             fs::rename(&partial, &path)
         };
+        let hash = ShardHash::new(shard, content);
+        self.journal.lock().unwrap_or_else(PoisonError::into_inner).append(&[hash])?;
         write().map_err(|error| unwritable(&path, &error))
     }
 
