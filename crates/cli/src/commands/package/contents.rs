@@ -9,6 +9,8 @@ use crate::error::{TEXT_BYTES_MAX, unreadable};
 pub const PROGRAM: &str = "application.py";
 pub const REQUIREMENTS: &str = "requirements.txt";
 
+/// Files and folders that Python, a Mac and Windows leave behind.
+const LEFTOVERS: [&str; 4] = ["__pycache__", "__MACOSX", "Thumbs.db", "desktop.ini"];
 const FILES_MAX: usize = 1000;
 const BYTES_MAX: u64 = 100 << 20;
 /// The competition's server runs CPython 3.10 on Linux x86-64 with glibc 2.34.
@@ -51,8 +53,8 @@ impl Contents {
             let kind = entry.file_type().map_err(|error| unreadable(&path, &error))?;
             let full_name = format!("{prefix}{name}");
             let is_environment = kind.is_dir() && path.join("pyvenv.cfg").exists();
-            let is_cache = name == "__pycache__" || name.ends_with(".pyc") || name.ends_with(".zip");
-            if name.starts_with('.') || is_cache || is_environment || kind.is_symlink() && path.is_dir() {
+            let is_leftover = LEFTOVERS.contains(&&*name) || name.ends_with(".pyc") || name.ends_with(".zip");
+            if name.starts_with('.') || is_leftover || is_environment || kind.is_symlink() && path.is_dir() {
                 self.left_out.push(full_name);
             } else if kind.is_dir() {
                 self.add(&path, &format!("{full_name}/"))?;
@@ -201,13 +203,19 @@ mod tests {
             (REQUIREMENTS, "# none\n\n"),
             ("maps/one.txt", ""),
             (".git/config", ""),
+            ("._application.py", ""),
+            ("__MACOSX/._application.py", ""),
+            ("maps/Thumbs.db", ""),
             ("__pycache__/a.pyc", ""),
             ("old.zip", ""),
             ("env/pyvenv.cfg", ""),
         ]);
         let contents = Contents::read(folder.path()).expect("files");
         assert_eq!(contents.names, [PROGRAM, "maps/one.txt", REQUIREMENTS]);
-        assert_eq!(contents.left_out, [".git", "__pycache__", "env", "old.zip"]);
+        assert_eq!(
+            contents.left_out,
+            ["._application.py", ".git", "__MACOSX", "__pycache__", "env", "maps/Thumbs.db", "old.zip"]
+        );
         assert_eq!(contents.problems(folder.path()), Vec::<String>::new());
         assert!(!Contents::has_requirements(folder.path()));
     }
