@@ -292,6 +292,17 @@ impl ClockSets {
         }
     }
 
+    /// Returns the rules with each period and clock value replaced by the nearest possible one.
+    pub fn nearest_to(&self, rules: &Rules) -> Rules {
+        fn nearest<T: Copy + Ord + Into<u16>>(value: &mut T, set: &BTreeSet<T>) {
+            *value = set.iter().copied().min_by_key(|&one| one.into().abs_diff((*value).into())).unwrap_or(*value);
+        }
+        let mut found = PeriodsAndClocks::from_rules(rules);
+        found.periods.iter_mut().zip(&self.periods).for_each(|(period, set)| nearest(period, set));
+        found.clocks.iter_mut().zip(&self.clocks).for_each(|(clock, set)| nearest(clock, set));
+        found.apply(rules)
+    }
+
     /// True if some set of periods or of clock values is empty.
     pub fn is_empty(&self) -> bool {
         self.periods.iter().any(BTreeSet::is_empty) || self.clocks.iter().any(BTreeSet::is_empty)

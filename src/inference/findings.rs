@@ -8,7 +8,7 @@ use super::orders::Orders;
 use super::paths::OWL_MINUTE_MAX;
 use super::picks::PickExplanation;
 use super::variants::Parameter;
-use crate::game::{Clock, Direction, Personalities, Personality, Rules, Style};
+use crate::game::{Clock, Direction, Personalities, Rules, Style};
 use crate::search::Deadline;
 
 /// The text of [`Finding::open`] if no value explains the observations.
@@ -67,8 +67,12 @@ impl Learner {
         if self.sets.picks.count > 0 && self.explanations.found.is_empty() && self.explanations.is_decisive {
             conflicts.push("no first seed and scale within the search limits explain the picks".to_owned());
         }
+        let words = self.words();
+        let is_shared = |style| words.iter().filter(|(_, other)| *other == style).count() > 1;
         let parameters = Parameter::ALL.into_iter().map(|parameter| {
             let open = self.open(parameter, &rules, clock.as_ref());
+            let unclear = parameter.styles().iter().find(|&&style| is_shared(style));
+            let open = unclear.map(|style| format!("unclear, because several words may mean the {style}")).or(open);
             let decided = self.decided.get(&parameter).map(|&(_, decided)| decided);
             Finding {
                 field: parameter.name(),
@@ -79,13 +83,7 @@ impl Learner {
                 sentence: parameter.sentence(&rules),
             }
         });
-        Findings {
-            parameters: parameters.collect(),
-            words: self.words(),
-            unexplained: self.unexplained(),
-            conflicts,
-            rules,
-        }
+        Findings { parameters: parameters.collect(), words, unexplained: self.unexplained(), conflicts, rules }
     }
 
     fn all_evidence(&self) -> Vec<&[ClockEvidence]> {
@@ -245,12 +243,17 @@ fn best_clock(all: &[&[ClockEvidence]], reports: Reports, sets: &ClockSets, expe
         evidence.iter().for_each(|tick| filter.update(tick));
         candidates.extend(filter.best());
     }
+    // A game that ends early leaves later phases open, which another game may decide.
+    let decided =
+        candidates.iter().map(|candidate| sets.nearest_to(candidate)).filter(|rules| rules.validate().is_ok());
+    let candidates: Vec<Rules> = decided.chain(candidates.iter().copied()).collect();
     let explains = |rules: &&Rules| {
         let clock = Clock::new(rules);
-        all.iter().copied().flatten().all(|tick| tick.moved.is_none_or(|moved| moved == clock.threats_move(tick.tick)))
-            && Personality::ALL
-                .iter()
-                .all(|&personality| sets.periods[personality as usize].contains(&rules.period_ticks.of(personality)))
+        let reported = |tick: &ClockEvidence| tick.personality.filter(|_| reports == Reports::Trusted);
+        all.iter().copied().flatten().all(|tick| {
+            tick.moved.is_none_or(|moved| moved == clock.threats_move(tick.tick))
+                && reported(tick).is_none_or(|personality| personality == clock.personality_at(tick.tick - 1))
+        })
     };
     if let Some(best) = candidates.iter().find(explains).or(candidates.last()) {
         (rules.period_ticks, rules.phase_clocks) = (best.period_ticks, best.phase_clocks);

@@ -124,6 +124,8 @@ pub struct Learner {
     pub(super) past_evidence: Vec<Vec<ClockEvidence>>,
     pub(super) past_unexplained: Vec<Unexplained>,
     pub(super) past_words: Vec<(String, Style)>,
+    /// The styles that explain each unknown word's threats in the games that have ended.
+    possible: Vec<(String, Vec<Style>)>,
     pub(super) past_reports: bool,
     pub(super) first_direction: Option<Direction>,
     pub(super) explanations: PickExplanations,
@@ -145,6 +147,7 @@ impl Learner {
             past_evidence: Vec::new(),
             past_unexplained: Vec::new(),
             past_words: Vec::new(),
+            possible: Vec::new(),
             past_reports: true,
             first_direction: None,
             explanations: PickExplanations::default(),
@@ -159,6 +162,14 @@ impl Learner {
     #[must_use]
     pub fn recording(mut self) -> Self {
         self.records = true;
+        self
+    }
+
+    /// Makes the learner understand the words for styles as another one does.
+    #[must_use]
+    pub fn with_words_of(mut self, other: &Self) -> Self {
+        self.past_words = other.words();
+        self.possible.clone_from(&other.possible);
         self
     }
 
@@ -222,6 +233,7 @@ impl Learner {
 
     fn end_game(&mut self) {
         while self.advance() {}
+        self.identify_words();
         self.reconcile();
         self.sets.posts = self.posts(Deadline::NEVER).unwrap_or_default();
         self.past_words = self.words();
@@ -443,6 +455,44 @@ impl Learner {
         }
         game.identified_at = moves;
         Some(Box::default())
+    }
+
+    /// Gives each unknown word a style of its own that explains the moves of the word's threats in
+    /// the whole game and, where known, in earlier games. Keeps the styles if this is impossible.
+    /// Called at the end of a game, because it tries all styles.
+    pub fn identify_words(&mut self) {
+        let Some(game) = &self.game else { return };
+        let mut words: Vec<&str> = Vec::new();
+        for named in game.named.iter().filter(|named| named.style.is_none()) {
+            if !words.contains(&&*named.word) {
+                words.push(&named.word);
+            }
+        }
+        for word in words {
+            let is_free = |style: &Style| game.named.iter().all(|named| named.style != Some(*style));
+            let styles = STYLES_BY_DETAIL.into_iter().filter(is_free);
+            let fits =
+                styles.filter_map(|style| Some((StyleTrial::new(game, word, style).fit(game, &self.expected)?, style)));
+            let mut fits: Vec<(bool, Style)> = fits.collect();
+            fits.sort_by_key(|&(is_expected, _)| !is_expected);
+            let fits = fits.into_iter().map(|(_, style)| style);
+            match self.possible.iter_mut().find(|(known, _)| known == word) {
+                Some((_, possible)) => {
+                    let both: Vec<Style> = fits.filter(|style| possible.contains(style)).collect();
+                    *possible = both;
+                }
+                None => self.possible.push((word.to_owned(), fits.collect())),
+            }
+        }
+        let explained: Vec<_> = self.possible.iter().filter(|(_, styles)| !styles.is_empty()).cloned().collect();
+        let mut chosen = Vec::new();
+        if choose(&explained, &mut chosen) {
+            let chosen: Vec<(String, Style)> = explained.into_iter().map(|(word, _)| word).zip(chosen).collect();
+            self.past_words.retain(|(word, _)| chosen.iter().all(|(other, _)| other != word));
+            self.adopt(chosen.clone());
+            while self.advance() {}
+            self.past_words.extend(chosen);
+        }
     }
 
     fn adopt(&mut self, found: Vec<(String, Style)>) -> bool {
@@ -683,6 +733,30 @@ impl StyleTrial {
         Self { style, threats, sets, draws, hawks, next: 0 }
     }
 
+    /// Returns `None` if the style does not explain all moves, and otherwise whether the expected
+    /// values of the owls' or hawks' parameters do.
+    fn fit(mut self, game: &ObservedGame, expected: &Rules) -> Option<bool> {
+        loop {
+            match self.advance(game) {
+                Trial::Continues => {}
+                Trial::Failed => return None,
+                Trial::Explains => break,
+            }
+        }
+        let has_minute = |owls: &Owls| {
+            let minutes = &owls.minutes[expected.owl_view as usize];
+            let windows = minutes.get(usize::from(expected.owl_minute_ticks) - 1).into_iter().flatten();
+            let window = expected.owl_window_ticks;
+            windows.into_iter().any(|range| (range.from..=range.to).contains(&window))
+        };
+        let has_waits = |hawk: &Hawk| {
+            let sets = hawk.sets();
+            let has = |values: u128, value: u8| values >> value.min(127) & 1 == 1;
+            has(sets.patience, expected.hawk_patience_moves) && has(sets.rest, expected.hawk_rest_moves)
+        };
+        Some(self.sets.owls.iter().all(has_minute) && self.hawks.iter().flatten().all(has_waits))
+    }
+
     fn advance(&mut self, game: &ObservedGame) -> Trial {
         let Some(step) = game.steps.get(self.next) else { return Trial::Explains };
         self.next += 1;
@@ -701,6 +775,23 @@ impl StyleTrial {
         }
         Trial::Continues
     }
+}
+
+/// Chooses a different style for each word, the first possible one where it can. Returns false if
+/// there is no such choice.
+fn choose(possible: &[(String, Vec<Style>)], chosen: &mut Vec<Style>) -> bool {
+    let Some((_, styles)) = possible.get(chosen.len()) else { return true };
+    styles.iter().any(|&style| {
+        if chosen.contains(&style) {
+            return false;
+        }
+        chosen.push(style);
+        let is_chosen = choose(possible, chosen);
+        if !is_chosen {
+            chosen.pop();
+        }
+        is_chosen
+    })
 }
 
 const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Owl, Style::Hawk, Style::Goldfish];

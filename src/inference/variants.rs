@@ -1,7 +1,7 @@
 use std::fmt;
 
 use crate::game::{
-    Direction, PeriodTicks, Personalities, Personality, PhaseClocks, Rules, StyleNames, View, World, WorldError,
+    Direction, PeriodTicks, Personalities, Personality, PhaseClocks, Rules, Style, StyleNames, View, World, WorldError,
 };
 use crate::search::Generator;
 
@@ -108,6 +108,20 @@ impl Parameter {
             Self::Personalities => "wire.personalities",
         };
         name.to_owned()
+    }
+
+    /// The styles whose threats' moves depend on the parameter. Empty if all threats' moves do.
+    pub fn styles(self) -> &'static [Style] {
+        match self {
+            Self::OptionOrder => &[Style::Goldfish, Style::Bull, Style::Deer],
+            Self::SharedPathOrder => &[Style::Owl, Style::Hawk],
+            Self::SharkPathOrder | Self::SharkView => &[Style::Shark],
+            Self::FirstSeed | Self::PickScale => &[Style::Goldfish, Style::Bull],
+            Self::DeerShyDistance | Self::DeerView => &[Style::Deer],
+            Self::OwlView | Self::OwlMinute | Self::OwlWindow => &[Style::Owl],
+            Self::HawkView | Self::HawkPatience | Self::HawkRest | Self::HawkPosts => &[Style::Hawk],
+            _ => &[],
+        }
     }
 
     /// The parameter's value in these rules, as text.

@@ -3,11 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use getaway::game::{LAST_TICK, Layout, Move, Position, Rules, State, Style, World};
+use getaway::game::{LAST_TICK, Layout, Move, PhaseClocks, Position, Rules, State, Style, World};
 use getaway::inference::{Findings, Learner, Parameter, Sight, StyleWord, first_direction, variant};
 use getaway::map::{Map, MapLibrary};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::{GameMessage, Name};
+use getaway::search::Generator;
 
 const MAPS: [&str; 4] = ["roundabout", "old-town", "harbour", "market-square"];
 
@@ -289,5 +290,57 @@ fn bot_that_doubts_the_rules_keeps_out_of_reach() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).expect("a map");
         let (trusting, doubting) = (within_reach(&world, false), within_reach(&world, true));
         assert!(trusting > 0 && doubting == 0, "{}: {trusting} and {doubting} ticks within reach", map.name);
+    }
+}
+
+#[test]
+fn reported_phase_counts_even_if_another_game_ends_before_it() {
+    let late = Rules::BLITZ_2025;
+    let rules = Rules { phase_clocks: PhaseClocks { tease: 50, ..late.phase_clocks }, ..late };
+    let worlds = ["P.S", "P..\n##B"].map(|drawing| World::new(&Layout::parse(drawing).unwrap(), &rules).unwrap());
+    for order in [[0, 1], [1, 0]] {
+        let mut learner = Learner::new(&late).recording();
+        for index in order {
+            show(&mut learner, &worlds[index], &[Move::Stay; 100]);
+        }
+        let findings = learner.findings();
+        let tease =
+            &findings.parameters[Parameter::ALL.iter().position(|&one| one.name() == "phase_clocks.tease").unwrap()];
+        assert!(tease.is_certain && tease.sentence.contains("from tick 52 on"), "{order:?}: {tease:?}");
+        assert_eq!(findings.rules.phase_clocks.tease, 50, "{order:?}");
+    }
+}
+
+#[test]
+fn words_of_a_server_are_told_apart_by_all_games() {
+    let rules: Rules = serde_json::from_str(r#"{"wire": {"style_names": "unknown"}}"#).unwrap();
+    let library = MapLibrary::with_our_maps(&[] as &[&str]);
+    // The games are short, so several styles explain the moves of some threats in each of them.
+    for names in [["market-square", "harbour", "snail"], ["old-town", "twin-bridges", "snail"]] {
+        let worlds = names.map(|name| World::new(&library.find(name).unwrap().layout, &rules).unwrap());
+        let mut games = Vec::new();
+        for (world, seed) in worlds.iter().cycle().zip(0..6) {
+            let mut random = Generator::from_seed(seed);
+            games.push((world, (0..LAST_TICK).map(|_| Move::ALL[random.below(5)]).collect::<Vec<Move>>()));
+        }
+        let mut learner = Learner::new(&Rules::BLITZ_2025);
+        games.iter().for_each(|(world, moves)| show(&mut learner, world, moves));
+        learner.identify_words();
+        let mut second = Learner::new(&Rules::BLITZ_2025).recording().with_words_of(&learner);
+        games.iter().for_each(|(world, moves)| show(&mut second, world, moves));
+        let findings = second.findings();
+        for (world, _) in &games {
+            let message = GameMessage::of(world, &world.start(), "us");
+            for (threat, spawn) in message.threats.iter().zip(&world.layout().threats) {
+                let word = threat.style.to_string();
+                let found = findings.words.iter().find(|(found, _)| *found == word).map(|&(_, style)| style);
+                assert_eq!(found, Some(spawn.style), "{names:?}: {word}");
+            }
+        }
+        for (finding, parameter) in findings.parameters.iter().zip(Parameter::ALL) {
+            let is_true = finding.value == parameter.value(&rules);
+            assert!(!finding.is_certain || is_true, "{names:?}: {finding:?}");
+        }
+        assert!(findings.unexplained.is_empty(), "{names:?}: {:?}", findings.unexplained);
     }
 }

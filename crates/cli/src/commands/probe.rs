@@ -42,7 +42,7 @@ pub(crate) struct ProbeArgs {
 
 #[derive(Serialize)]
 struct ProbeOutput<'a> {
-    recordings: &'a [PathBuf],
+    recordings: &'a [&'a Path],
     messages: usize,
     #[serde(flatten)]
     findings: &'a Findings,
@@ -53,11 +53,17 @@ pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<(), CliError
     let start = Instant::now();
     let output = args.output.as_ref().map(|path| args.files.file(path)).transpose()?;
     let expected = args.rules.rules()?;
+    let progress = Progress::of(2 * args.recordings.len() as u64 * u64::from(LAST_TICK), "messages");
     let mut learner = Learner::new(&expected).recording();
-    let progress = Progress::of(args.recordings.len() as u64 * u64::from(LAST_TICK), "messages");
-    let mut messages = 0;
-    for path in &args.recordings {
-        messages += read(path, &mut learner, &progress)?;
+    let (mut messages, mut games, mut unreadable) = read_all(&args.recordings, &mut learner, &progress);
+    learner.identify_words();
+    // A word that was misunderstood in the first games has spoilt what they show.
+    if !learner.words().is_empty() {
+        learner = Learner::new(&expected).recording().with_words_of(&learner);
+        (messages, games, unreadable) = read_all(&args.recordings, &mut learner, &progress);
+    }
+    if games.is_empty() {
+        return Err(unreadable.swap_remove(0));
     }
     progress.set_message("solving the picks");
     let findings = learner.findings();
@@ -68,19 +74,41 @@ pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<(), CliError
         output.write(rules.as_bytes())
     });
     if args.json {
-        let report = ProbeOutput { recordings: &args.recordings, messages, findings: &findings, seconds };
-        write_line(out, &report)?;
-        return written;
+        write_line(out, &ProbeOutput { recordings: &games, messages, findings: &findings, seconds })?;
+        written?;
+    } else {
+        write_findings(&games, &findings, out)?;
+        written?;
+        if let Some(output) = &output {
+            writeln!(out, "\nwritten to {}", one_line(&output.path().display().to_string()))?;
+        }
     }
-    write_findings(args, &findings, out)?;
-    written?;
-    if let Some(output) = &output {
-        writeln!(out, "\nwritten to {}", one_line(&output.path().display().to_string()))?;
-    }
-    Ok(())
+    unreadable.into_iter().next().map_or(Ok(()), Err)
 }
 
-fn read(path: &Path, learner: &mut Learner, progress: &Progress) -> Result<usize, CliError> {
+/// Returns the number of messages, the recordings that contain any, and the errors.
+fn read_all<'a>(
+    recordings: &'a [PathBuf],
+    learner: &mut Learner,
+    progress: &Progress,
+) -> (usize, Vec<&'a Path>, Vec<CliError>) {
+    let (mut messages, mut games, mut unreadable) = (0, Vec::new(), Vec::new());
+    for path in recordings {
+        match read(path, learner, &mut games, progress) {
+            Ok(read) => messages += read,
+            Err(error) => unreadable.push(error),
+        }
+    }
+    (messages, games, unreadable)
+}
+
+/// Reads a recording, and adds its path to `games` when its first message has been read.
+fn read<'a>(
+    path: &'a Path,
+    learner: &mut Learner,
+    games: &mut Vec<&'a Path>,
+    progress: &Progress,
+) -> Result<usize, CliError> {
     let input = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     progress.set_message(path.display().to_string());
     let mut reader = RecordingReader::open(path)?;
@@ -98,6 +126,7 @@ fn read(path: &Path, learner: &mut Learner, progress: &Progress) -> Result<usize
             let named = named.map(|threat| StyleWord { word: threat.style.to_string(), style: threat.style.known() });
             let layout = message.layout().map_err(|error| wrong(&error))?;
             learner.begin(&layout, named.collect(), sight).map_err(|error| wrong(&error))?;
+            games.push(path);
         } else {
             learner.observe(&sight);
         }
@@ -111,10 +140,10 @@ fn read(path: &Path, learner: &mut Learner, progress: &Progress) -> Result<usize
     Ok(messages)
 }
 
-fn write_findings(args: &ProbeArgs, findings: &Findings, out: &mut impl Write) -> Result<(), CliError> {
+fn write_findings(games: &[&Path], findings: &Findings, out: &mut impl Write) -> Result<(), CliError> {
     let mut known: Vec<String> = Vec::new();
     for finding in findings.parameters.iter().filter(|finding| finding.is_certain) {
-        let line = format!("  {}{}", finding.sentence, place(args, finding.decided));
+        let line = format!("  {}{}", finding.sentence, place(games, finding.decided));
         if !known.iter().any(|known| known.starts_with(&format!("  {}", finding.sentence))) {
             known.push(line);
         }
@@ -129,7 +158,7 @@ fn write_findings(args: &ProbeArgs, findings: &Findings, out: &mut impl Write) -
     let words = findings.words.iter().map(|(word, style)| format!("  {word:?} is the {style}"));
     write_list("words", &words.collect::<Vec<_>>(), out)?;
     let unexplained = findings.unexplained.iter().map(|one| {
-        let recording = recording(args, one.game);
+        let recording = recording(games, one.game);
         format!(
             "  threat {} ({}) went from {} to {} in tick {}{recording}: no known rules explain it",
             one.threat, one.style, one.from, one.to, one.tick
@@ -150,14 +179,14 @@ fn write_list(heading: &str, lines: &[String], out: &mut impl Write) -> Result<(
     Ok(())
 }
 
-fn place(args: &ProbeArgs, decided: Option<Decided>) -> String {
+fn place(games: &[&Path], decided: Option<Decided>) -> String {
     decided.map_or_else(String::new, |decided| {
-        format!(" (tick {}, threat {}{})", decided.tick, decided.threat, recording(args, decided.game))
+        format!(" (tick {}, threat {}{})", decided.tick, decided.threat, recording(games, decided.game))
     })
 }
 
-fn recording(args: &ProbeArgs, game: usize) -> String {
-    match args.recordings.get(game).filter(|_| args.recordings.len() > 1) {
+fn recording(games: &[&Path], game: usize) -> String {
+    match games.get(game).filter(|_| games.len() > 1) {
         Some(path) => format!(" of {}", path.display()),
         None => String::new(),
     }
