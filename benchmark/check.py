@@ -18,6 +18,8 @@ import concurrent.futures
 import hashlib
 import json
 import math
+import multiprocessing
+import os
 import sys
 import time
 from pathlib import Path
@@ -210,7 +212,8 @@ def owl_looks(rules, tick):
 
 def pick_index(rules, seed, length):
     number = math.sin(seed) * rules["pick_scale"]
-    return math.floor((number - math.floor(number)) * length)
+    # With a tiny scale, the difference can round to 1, which picks the last entry.
+    return min(math.floor((number - math.floor(number)) * length), length - 1)
 
 
 # The state of a threat is a tuple whose first element is its tile:
@@ -981,13 +984,13 @@ class Benchmark:
     def __init__(self, folder):
         self.folder = folder
         self.instances = {}
-        for line in (folder / "instances.jsonl").read_text("utf-8").splitlines():
+        for line in (folder / "instances.jsonl").read_text("utf-8-sig").splitlines():
             instance = json.loads(line)
             self.instances[instance["instance"]] = instance
 
     def chart(self, name):
         instance = self.instances[name]
-        data = (self.folder / instance["map"]).read_bytes()
+        data = (self.folder / instance["map"]).read_text("utf-8-sig").encode()
         if hashlib.sha256(data).hexdigest() != instance["sha256"]:
             raise Refused(f"{instance['map']} is not the map of this benchmark: its hash differs")
         rules = {"no_jump": instance["no_jump"]} | instance.get("rules", {})
@@ -995,7 +998,7 @@ class Benchmark:
 
     def check(self, path, is_proof_checked=True, max_steps=None):
         """Checks one record. Returns a sentence about it."""
-        text = Path(path).read_bytes().decode("utf-8")
+        text = Path(path).read_text("utf-8-sig")
         first, *credits = text.split("\n", 3)[:3]
         if not first.startswith(RECORD) or len(credits) < 2:
             raise Refused(f"line 1: expected {RECORD!r} and the name of an instance, then two more lines")
@@ -1042,7 +1045,7 @@ def main():
     paths = []
     for path in args.files or [HERE / "records"]:
         if path.is_dir():
-            paths += sorted(path.rglob("*.txt"))
+            paths += sorted(file for file in path.rglob("*.txt") if not file.name.startswith("."))
         elif path.is_file():
             paths.append(path)
         else:
@@ -1050,9 +1053,16 @@ def main():
     jobs = [(path, not args.lines, args.max_steps) for path in paths]
     counts = {True: 0, False: 0, None: 0}
     with concurrent.futures.ProcessPoolExecutor(max(1, args.jobs)) as pool:
-        for sentence, holds in pool.map(check_file, jobs):
-            counts[holds] += 1
-            print(sentence, flush=True)
+        try:
+            for sentence, holds in pool.map(check_file, jobs):
+                counts[holds] += 1
+                print(sentence, flush=True)
+        except BrokenPipeError:
+            # The reader, such as `head`, has closed the pipe. A proof may take hours, so the
+            # processes are stopped. A regular exit would write to the pipe again.
+            for process in multiprocessing.active_children():
+                process.kill()
+            os._exit(0)
     print(f"{counts[True]} records hold, {counts[False]} are refused, {counts[None]} were not checked")
     return 1 if counts[False] else 0
 

@@ -2,6 +2,7 @@
 """Write RECORDS.md and records.html for a folder of instances and records (default: this folder)."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -16,18 +17,18 @@ def rows(folder):
     """Returns one row per instance, sorted by state (in the order of ORDER), then by the gap
     between line and bound (widest first), then by name."""
     found = []
-    for line in (folder / "instances.jsonl").read_text("utf-8").splitlines():
+    for line in (folder / "instances.jsonl").read_text("utf-8-sig").splitlines():
         instance = json.loads(line)
         name = instance["instance"]
         row = {"name": name, "map": instance["map"], "state": NONE, "final": 0, "bound": 2001, "by": ["-", "-"]}
         path = folder / "records" / f"{name}.txt"
         if path.exists():
-            _, line_by, bound_by, text = path.read_text("utf-8").split("\n", 3)
+            _, line_by, bound_by, text = path.read_text("utf-8-sig").split("\n", 3)
             certificate = check.Certificate(text, 4)
             row["final"], row["bound"] = certificate.final_tick, certificate.bound_tick
             row["by"] = [line_by.removeprefix("line by: "), bound_by.removeprefix("bound by: ")]
             row["state"] = state(certificate.final_tick, certificate.bound_tick)
-        row["tiles"] = (folder / instance["map"]).read_text("utf-8").split()
+        row["tiles"] = (folder / instance["map"]).read_text("utf-8-sig").split()
         found.append(row)
     found.sort(key=lambda row: (ORDER.index(row["state"]), row["final"] - row["bound"], row["name"]))
     return found
@@ -39,6 +40,11 @@ def state(final, bound):
     if bound > check.LAST_TICK:
         return OPEN
     return DOOMED if final == bound else GAP
+
+
+def escaped(text):
+    """Returns text that Markdown shows as it is, even if the text looks like a table, a tag or a link."""
+    return re.sub(r"[^\w\s.,:;/+-]", lambda match: f"&#{ord(match[0])};", text)
 
 
 def markdown(found):
@@ -54,7 +60,7 @@ def markdown(found):
     text += "| instance | state | line | bound | line by | bound by |\n|---|---|---|---|---|---|\n"
     for row in found:
         if row["state"] not in (DOOMED, SURVIVES):
-            line_by, bound_by = (by.replace("|", "\\|") for by in row["by"])
+            line_by, bound_by = (escaped(by) for by in row["by"])
             link = f"[{row['name']}](records/{row['name']}.txt)"
             text += f"| {link} | {row['state']} | {row['final']} | {row['bound']} | {line_by} | {bound_by} |\n"
     return text

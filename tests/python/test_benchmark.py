@@ -42,6 +42,36 @@ def test_records_are_checked_from_the_command_line() -> None:
     assert done.stdout.splitlines()[-1] == "2 records hold, 0 are refused, 0 were not checked"
 
 
+def test_tiny_scale_picks_the_last_entry() -> None:
+    # In floating point, -1e-30 - floor(-1e-30) is 1.
+    assert [benchmark_runs.check.pick_index({"pick_scale": -1e-30}, 1, length) for length in (1, 4)] == [0, 3]
+
+
+def test_closed_pipe_ends_the_checker_quietly() -> None:
+    records = sorted((BENCHMARK / "records" / "real-like").glob("*.txt"))
+    for jobs in ("1", "2"):
+        command = [sys.executable, str(BENCHMARK / "check.py"), "--lines", "--jobs", jobs, *map(str, records)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None and process.stderr is not None
+            assert process.stdout.readline().startswith("real-like/")
+            process.stdout.close()
+            assert (process.stderr.read(), process.wait(TIMEOUT_S)) == ("", 0)
+
+
+def test_credits_cannot_change_the_pages(tmp_path: Path) -> None:
+    name = "crowds/labyrinth-21x17-1000-crowd-12-no-jump"
+    for part in ("instances.jsonl", "maps"):
+        (tmp_path / part).symlink_to(BENCHMARK / part)
+    record = (BENCHMARK / "records" / f"{name}.txt").read_text("utf-8")
+    path = tmp_path / "records" / f"{name}.txt"
+    path.parent.mkdir(parents=True)
+    path.write_text(re.sub("line by: .*", "line by: [a](javascript:b) <img src=x> | `c` \\\\|", record), "utf-8")
+    subprocess.run([sys.executable, str(BENCHMARK / "page.py"), str(tmp_path)], check=True, timeout=TIMEOUT_S)
+    [row] = [line for line in (tmp_path / "RECORDS.md").read_text("utf-8").splitlines() if f"[{name}]" in line]
+    assert row.count("|") == 7 and not re.search(r"[<`\\]|\]\(javascript", row), row
+    assert "<img" not in (tmp_path / "records.html").read_text("utf-8")
+
+
 def test_pages_match_the_records(tmp_path: Path) -> None:
     for name in ("instances.jsonl", "maps", "records"):
         (tmp_path / name).symlink_to(BENCHMARK / name)

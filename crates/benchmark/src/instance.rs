@@ -99,6 +99,10 @@ impl Benchmark {
         Ok(found)
     }
 
+    pub fn record_path(&self, instance: &str) -> PathBuf {
+        self.folder.join("records").join(format!("{instance}.txt"))
+    }
+
     pub fn map_path(&self, instance: &Instance) -> PathBuf {
         self.folder.join(&instance.map)
     }

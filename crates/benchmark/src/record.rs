@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use getaway::files;
-use getaway::game::Rules;
+use getaway::game::{LAST_TICK, Rules};
 use getaway::planner::Certificate;
 
 use crate::{Benchmark, BenchmarkError, failed};
@@ -61,6 +61,11 @@ impl Record {
     pub fn load(path: &Path) -> Result<Self, BenchmarkError> {
         let text = files::read_text(path, RECORD_BYTES_MAX).map_err(failed(path))?;
         Self::parse(&text).map_err(|why| BenchmarkError::Content { path: path.to_owned(), why })
+    }
+
+    /// True if the line survives or ends at the bound, so that neither can be improved.
+    pub fn is_closed(&self) -> bool {
+        self.certificate.final_tick >= self.certificate.bound_tick.min(LAST_TICK + 1)
     }
 
     /// Replays the line and repeats the proof in the literal model, `getaway_reference`. Fails if

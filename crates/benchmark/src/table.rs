@@ -45,7 +45,7 @@ pub fn rows(runs: &[(Settings, Vec<Results>)]) -> Vec<Row> {
     };
     let row = |(settings, results): &(Settings, Vec<Results>)| {
         let count = |holds: fn(&Results) -> bool| results.iter().filter(|result| holds(result)).count();
-        let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
+        let mean = |values: Vec<f64>| values.iter().fold(0.0, |sum, value| sum + value) / values.len().max(1) as f64;
         let ticks = || results.iter().map(|result| (result, result.final_tick.unwrap_or(0)));
         Row {
             solver: settings.solver.clone(),
@@ -143,6 +143,8 @@ mod tests {
         assert_eq!((rows[0].mean_rank, rows[1].mean_rank), (1.25, 1.75));
         assert_eq!((rows[0].proven, rows[1].proven, rows[1].failed), (1, 1, 1));
         assert_eq!((rows[0].decided, rows[0].mean_tick, rows[1].mean_tick), (2, 650.0, 350.0));
+        let empty = super::rows(&[run("c", &[])]);
+        assert_eq!(format!("{} {}", empty[0].mean_tick, empty[0].mean_rank), "0 0");
         let svg = cactus(&runs);
         assert_eq!(svg.matches("<path").count(), 2);
     }

@@ -1,4 +1,4 @@
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,16 +14,20 @@ use getaway_benchmark::{
 };
 
 use crate::CliError;
-use crate::arguments::{ANY, MAX_THREADS, integer};
+use crate::arguments::{MAX_THREADS, integer, seed};
 use crate::error::unwritable;
 use crate::output::{OutputArgs, Progress, count, one_line, write_table};
 use crate::series::{cluster, stop_on_interrupt};
+
+/// The instances whose record can be improved, in place of a track.
+const OPEN: &str = "open";
 
 const EXAMPLES: &str = "Examples:
   getaway benchmark check                                  every record of the benchmark
   getaway benchmark run --track mazes --time-limit 10 --out runs/getaway
   getaway benchmark run --track mazes --time-limit 10 --out runs/mine --solver 'exec:python3 solver.py'
   getaway benchmark table runs/getaway runs/mine --cactus cactus.svg
+  getaway benchmark run --track open --time-limit 40 --out runs/open
   getaway benchmark submit runs/mine                       merges better lines and bounds into the records
   getaway benchmark instances --out fresh --seed 5         fresh instances like the public ones";
 
@@ -61,7 +65,8 @@ struct CheckArgs {
 
 #[derive(Args)]
 struct RunArgs {
-    /// The track: real-like, mazes, crowds, large or changed-rules
+    /// The track: real-like, mazes, crowds, large or changed-rules; or `open`, all
+    /// {n}instances whose best line is not proven to be optimal
     #[arg(long, value_name = "T")]
     track: String,
     /// Time limit per instance in seconds: of elapsed time for planners, and of
@@ -115,7 +120,7 @@ struct InstancesArgs {
     out: PathBuf,
     /// Seed of fresh instances, which do not include the track real-like
     /// {n}[default: write the public instances]
-    #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
+    #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
 }
 
@@ -126,7 +131,17 @@ impl From<BenchmarkError> for CliError {
 }
 
 pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result<(), CliError> {
-    let load = || Benchmark::load(&args.benchmark);
+    let load = || {
+        Benchmark::load(&args.benchmark).map_err(|error| match error {
+            BenchmarkError::File { path, source } if source.kind() == ErrorKind::NotFound => {
+                let path = one_line(&path.display().to_string());
+                CliError::Input(format!(
+                    "{path}: no such file: expected the folder of the benchmark as --benchmark DIR"
+                ))
+            }
+            error => error.into(),
+        })
+    };
     match &args.command {
         BenchmarkCommand::Check(command) => check(command, &load()?, out),
         BenchmarkCommand::Run(command) => run_track(command, &load()?, out),
@@ -156,7 +171,9 @@ fn files_within(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     let unreadable = |error| crate::error::unreadable(path, &error);
     let entries = std::fs::read_dir(path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
     let mut entries: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
-    entries.retain(|path| path.is_dir() || path.extension().is_some_and(|extension| extension == "txt"));
+    let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    let is_record = |path: &Path| path.is_dir() || path.extension().is_some_and(|extension| extension == "txt");
+    entries.retain(|path| is_record(path) && !is_hidden(path));
     entries.sort();
     let mut files = Vec::new();
     for entry in &entries {
@@ -196,7 +213,10 @@ fn check(args: &CheckArgs, benchmark: &Benchmark, out: &mut impl Write) -> Resul
 
 fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
     let solver: Solver = args.solver.parse()?;
-    let instances = benchmark.track(&args.track)?;
+    let instances = match &*args.track {
+        OPEN => open_instances(benchmark)?,
+        track => benchmark.track(track)?,
+    };
     let settings = Settings {
         solver: args.solver.clone(),
         track: args.track.clone(),
@@ -226,6 +246,18 @@ fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
     }
     drop((progress, journal));
     write_rows(std::slice::from_ref(&args.out), out).map(drop)
+}
+
+/// Returns the instances without a record, and those whose record can be improved.
+fn open_instances(benchmark: &Benchmark) -> Result<Vec<&Instance>, CliError> {
+    let mut open = Vec::new();
+    for instance in &benchmark.instances {
+        let path = benchmark.record_path(&instance.name);
+        if !path.is_file() || !Record::load(&path)?.is_closed() {
+            open.push(instance);
+        }
+    }
+    Ok(open)
 }
 
 fn run_on_threads(
@@ -302,8 +334,8 @@ fn table(args: &TableArgs, out: &mut impl Write) -> Result<(), CliError> {
 
 /// Merges a record into the known record of its instance, if there is one. Returns the merged
 /// record and a description of the improvement, or `None` if nothing has improved.
-fn improved(records: &Path, new: Record) -> Result<Option<(Record, &'static str)>, String> {
-    let path = records.join(format!("{}.txt", new.instance));
+fn improved(benchmark: &Benchmark, new: Record) -> Result<Option<(Record, &'static str)>, String> {
+    let path = benchmark.record_path(&new.instance);
     if !path.is_file() {
         return Ok(Some((new, "first record")));
     }
@@ -323,7 +355,7 @@ fn submit(args: &SubmitArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
     let (mut refused, mut better) = (0, 0);
     for path in record_files(&args.files)? {
         let merged = load_checked(&path, benchmark)
-            .and_then(|new| improved(&records, new).map_err(|why| format!("{}: refused: {why}", path.display())));
+            .and_then(|new| improved(benchmark, new).map_err(|why| format!("{}: refused: {why}", path.display())));
         match merged {
             Ok(Some((record, words))) => {
                 record.save(&records)?;
