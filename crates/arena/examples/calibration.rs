@@ -13,7 +13,8 @@ mod calibration;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 
-use calibration::{Calibration, MarginCalibration, REAL, SYNTHETIC};
+use calibration::{Calibration, DifferenceCalibration, Promise, REAL, SYNTHETIC, SyntheticPair};
+use getaway_arena::MARGIN_DEFAULT;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -25,14 +26,19 @@ fn main() {
     let only = option("--pair", 0);
     let is_measured = |index: &usize| only == 0 || *index + 1 == only as usize;
     if synthetic > 0 {
-        println!(
-            "{:<45} {:>6} {:>7} {:>7} {:>8} {:>7}",
-            "LEFT BETTER BY THE MARGIN", "RUNS", "EQUAL", "WORSE", "PROMISES", "KEPT"
-        );
-        let pairs = (0..SYNTHETIC.len()).filter(is_measured);
-        let measure =
-            |index: usize| (SYNTHETIC[index].name, SYNTHETIC[index].calibrate_margin(synthetic, index as u64));
-        print_margins(pairs.map(measure));
+        let at_margin: Measure =
+            |pair, runs, seed| pair.calibrate_difference(MARGIN_DEFAULT, Promise::Margin, runs, seed);
+        let observed: Measure =
+            |pair, runs, seed| pair.small().calibrate_difference(2.0 * MARGIN_DEFAULT, Promise::Observed, runs, seed);
+        for (heading, measure) in [("LEFT BETTER BY THE MARGIN", at_margin), ("FEW GAMES, TWICE THE MARGIN", observed)]
+        {
+            println!("{heading:<45} {:>6} {:>7} {:>7} {:>8} {:>7}", "RUNS", "EQUAL", "WORSE", "PROMISES", "KEPT");
+            let pairs = (0..SYNTHETIC.len()).filter(is_measured);
+            print_promises(pairs.map(|index| {
+                let pair = &SYNTHETIC[index];
+                (pair.name, measure(pair, synthetic, index as u64))
+            }));
+        }
     }
     println!(
         "{:<45} {:>6} {:>8} {:>8} {:>11} {:>9} {:>7}",
@@ -65,8 +71,10 @@ fn print_all(kind: &str, found: impl Iterator<Item = (&'static str, Calibration)
     }
 }
 
-fn print_margins(found: impl Iterator<Item = (&'static str, MarginCalibration)>) {
-    let print = |name: &str, found: &MarginCalibration| {
+type Measure = fn(&SyntheticPair, u32, u64) -> DifferenceCalibration;
+
+fn print_promises(found: impl Iterator<Item = (&'static str, DifferenceCalibration)>) {
+    let print = |name: &str, found: &DifferenceCalibration| {
         println!(
             "{name:<45} {:>6} {:>7} {:>7} {:>8} {:>7}  {:.0} further pairs planned on average",
             found.tournaments,
@@ -77,9 +85,9 @@ fn print_margins(found: impl Iterator<Item = (&'static str, MarginCalibration)>)
             found.pairs_promised as f64 / f64::from(found.promised.max(1))
         );
     };
-    let all: Vec<MarginCalibration> =
+    let all: Vec<DifferenceCalibration> =
         found.inspect(|(name, found)| print(name, found)).map(|(_, found)| found).collect();
-    print("all", &MarginCalibration::sum(&all));
+    print("all", &DifferenceCalibration::sum(&all));
 }
 
 fn percent(share: f64) -> String {

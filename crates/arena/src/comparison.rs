@@ -11,7 +11,7 @@ use super::stats::{self, CONFIDENCE, ClusteredMean, Interval, WinDrawLoss};
 
 /// Minimum number of units for an interval, and of maps for clustering by map. Five units cannot
 /// show a difference: even if one side wins all of them, the sign test gives p = 0.06.
-const UNITS_MIN: usize = 6;
+pub(super) const UNITS_MIN: usize = 6;
 
 /// Statistics of paired games.
 ///
@@ -25,6 +25,8 @@ pub struct Comparison {
     pub counts: WinDrawLoss,
     /// Number of pairs played, including repeated pairs.
     pub pairs_played: u64,
+    /// Number of pairs in which both sides played the same moves.
+    pub identical_pairs: u64,
     /// Number of units of the sign test, including units with as many wins as losses.
     pub units: u64,
     /// The p-value of the exact two-sided sign test on the units.
@@ -39,6 +41,9 @@ pub struct Comparison {
     /// unit, and holds for these maps only.
     pub score_difference: Option<Interval>,
     pub maps: u64,
+    /// The mean score difference with its standard error; `None` if there are fewer than two pairs.
+    #[serde(skip)]
+    pub observed: Option<ClusteredMean>,
     /// The mean score difference with two artificial clusters; see [`ClusteredMean::adjusted`].
     #[serde(skip)]
     pub adjusted: ClusteredMean,
@@ -69,12 +74,14 @@ impl Comparison {
         Self {
             counts: map_counts.iter().copied().fold(WinDrawLoss::default(), WinDrawLoss::plus),
             pairs_played: all.len() as u64,
+            identical_pairs: maps.iter().flatten().filter(|(left, right)| left.moves == right.moves).count() as u64,
             units: nets.len() as u64,
             p_value: stats::weighted_sign_test(&nets),
             win_share: win_share(&map_counts, &nets),
             score_difference_mean: stats::average(&all),
             score_difference: interval.map(|interval| interval.within(-reach, reach)),
             maps: maps.len() as u64,
+            observed: ClusteredMean::of(&clusters),
             adjusted: ClusteredMean::adjusted(&clusters, reach, unit_size),
         }
     }

@@ -123,15 +123,17 @@ mod tests {
         for (index, (pair, scores)) in games.chunks_mut(2).zip(scores).enumerate() {
             for (game, score) in pair.iter_mut().zip([scores.0, scores.1]) {
                 let game = game.as_mut().expect("a game");
-                (game.score, game.moves) = (score, index.to_string());
+                (game.score, game.moves) = (score, format!("{index}: {score}"));
             }
         }
         games
     }
 
     fn result_of(scores: &[(u32, u32)]) -> Match {
-        let series = series(scores.len() as u32 / 2);
-        Match::of(&series, &games(&series, scores), [0, 1], None)
+        let series = series(scores.len().div_ceil(2) as u32);
+        let mut games = games(&series, scores);
+        games.truncate(2 * scores.len());
+        Match::of(&series, &games, [0, 1], None)
     }
 
     #[test]
@@ -179,7 +181,45 @@ mod tests {
     fn two_pairs_are_too_few_for_a_verdict() {
         let result = result_of(&[(6000, 100), (4000, 600)]);
         assert_eq!((result.verdict.outcome, result.overall.score_difference), (Outcome::Undecided, None));
-        assert!(result.verdict.further.is_some_and(|further| further.count > 100), "{:?}", result.verdict);
+        assert!(result.verdict.further.is_some_and(|further| further.count < 100), "{:?}", result.verdict);
+    }
+
+    #[test]
+    fn further_games_come_from_the_observed_difference_and_spread() {
+        let steady = [(5000, 400), (4964, 300)];
+        for (ticks, further) in [
+            (&steady[..1], "; about 5 more pairs would show this difference."),
+            (&steady, "; about 4 more pairs would show this difference."),
+            (&steady.map(|(left, right)| (right, left)), "; about 4 more pairs would show this difference."),
+            (&[(9722, 10); 5], "; about 3 more pairs would show this difference."),
+            (&[(9000, 1000), (1500, 236)], "; about 19 more pairs would show this difference."),
+            (
+                &[(3, 2), (2, 3), (3, 2)],
+                "; about 28 more pairs would show this difference; about 2,200 more pairs would show a difference of 500 points.",
+            ),
+            (&[(3, 2), (2, 3)], "; about 2,200 more pairs would show a difference of 500 points."),
+        ] {
+            let sentence = result_of(ticks).sentence();
+            assert!(sentence.ends_with(further), "{ticks:?}: {sentence}");
+        }
+    }
+
+    #[test]
+    fn identical_games_are_called_identical() {
+        let series = series(20);
+        let of = |differing: usize| {
+            let mut games = games(&series, &[(7, 7); 40]);
+            for (index, game) in games.iter_mut().flatten().enumerate() {
+                game.moves = format!("{}", if index < 2 * differing { index } else { index / 2 });
+            }
+            Match::of(&series, &games, [0, 1], None)
+        };
+        let result = of(0);
+        assert_eq!(result.sentence(), "random and safest played identical games in all 40 pairs.");
+        assert_eq!((result.verdict.further, result.verdict.further_for_margin), (None, None));
+        let sentence = of(3).sentence();
+        assert!(sentence.contains("; 37 pairs have identical games; about "), "{sentence}");
+        assert_eq!(of(39).overall.identical_pairs, 1);
     }
 
     #[test]

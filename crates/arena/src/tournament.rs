@@ -220,7 +220,10 @@ impl Tournament {
             .iter()
             .filter_map(|other| {
                 let (name, verdict) = (&other.planner, verdict(other)?);
-                let further = verdict.further.map(|further| format!(", about {}", further.words()));
+                let further = verdict
+                    .further
+                    .or(verdict.further_for_margin)
+                    .map(|further| format!(", about {}", further.words()));
                 match verdict.outcome {
                     Outcome::Better => None,
                     Outcome::Failed => Some(format!("{name} (too many failed games)")),

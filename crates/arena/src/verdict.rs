@@ -10,20 +10,22 @@
 
 use serde::Serialize;
 
-use super::comparison::Comparison;
+use super::comparison::{Comparison, UNITS_MIN};
 use super::eval::SCORE_MAX;
 use super::external_summary::ExternalSummary;
-use super::phrases::{p_value, percent, wins_ties_losses};
+use super::phrases::{counted, p_value, percent, wins_ties_losses};
 use super::sprt::SprtReport;
-use super::stats::{CONFIDENCE, ClusteredMean, Interval, Sprt, SprtDecision, normal_quantile, students_quantile};
+use super::stats::{
+    CONFIDENCE, ClusteredMean, Interval, Sprt, SprtDecision, WinDrawLoss, normal_quantile, students_quantile,
+};
 
 /// The default of [`Verdict::margin`]: 500 points are 100 ticks, or 5% of a game.
 pub const MARGIN_DEFAULT: f64 = 500.0;
 const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
 /// Two one-sided tests at [`SIGNIFICANCE`] are equivalent to an interval with this confidence.
 const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
-/// The further games that are planned should detect a difference as large as the margin with this
-/// probability. `docs/records/benchmarks.md#calibration` shows how often they suffice.
+/// The further games that are planned should detect the difference with this probability.
+/// `docs/records/benchmarks.md#calibration` shows how often they suffice.
 const POWER: f64 = 0.9;
 /// The variance of the difference of two independent scores is at most half the square of their
 /// range.
@@ -32,6 +34,8 @@ const VARIANCE_MAX: f64 = SCORE_MAX as f64 * SCORE_MAX as f64 / 2.0;
 /// differences between maps. If that part exceeds this share of the largest variance at which the
 /// margin can be detected, further maps are planned.
 const BETWEEN_MAX: f64 = 0.7;
+/// No larger number of further pairs or maps is planned.
+const FURTHER_MAX: f64 = 100_000.0;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -47,7 +51,7 @@ pub enum Outcome {
     Failed,
 }
 
-/// An estimate of how many further pairs or maps would show a difference as large as the margin.
+/// An estimate of how many further pairs or maps would show a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FurtherGames {
     pub count: u64,
@@ -68,9 +72,15 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// The smallest mean score difference that matters, in points.
     pub margin: f64,
-    /// Set only if the outcome is `Undecided`, a pair was played, and no sequential test was run.
+    /// The further games that would show the observed difference. Set only if the outcome is
+    /// `Undecided`, the sides have not only played identical games, and no sequential test was run.
+    /// `None` if there is no difference, or if more than 100,000 would be needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherGames>,
+    /// Like `further`, but for a difference equal to the margin. `None` if the observed difference is
+    /// at least as large.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub further_for_margin: Option<FurtherGames>,
     pub troubles: Vec<String>,
     /// The whole verdict as text in one line.
     pub sentence: String,
@@ -113,21 +123,23 @@ impl Question<'_> {
             },
             None => self.outcome(pairs),
         };
-        let further = match outcome {
-            Outcome::Undecided if pairs.counts.pairs() > 0 && sprt.is_none() => Some(self.further(pairs)),
-            _ => None,
-        };
+        let is_planned = outcome == Outcome::Undecided && pairs.identical_pairs < pairs.pairs_played && sprt.is_none();
+        let further = is_planned.then(|| FurtherGames::for_observed(pairs)).flatten();
+        let is_small = pairs.score_difference_mean.is_some_and(|mean| mean.abs() < self.margin);
+        let further_for_margin = (is_planned && is_small)
+            .then(|| FurtherGames::plan(pairs, pairs.adjusted, 2.0, self.margin, 0.0))
+            .flatten();
         let claim = match sprt {
             _ if outcome == Outcome::Failed => self.failed_claim(),
             _ if pairs.counts.pairs() == 0 => self.unplayed_claim(),
             Some(report) => self.sequential_claim(report, pairs),
-            None => self.claim(outcome, pairs, further),
+            None => self.claim(outcome, pairs, [further, further_for_margin]),
         };
         let counted = (has_failed && !is_broken)
             .then(|| "Failed games score 0 points and lose to any game that did not fail.".to_owned());
         let sentences = troubles.iter().map(|trouble| format!("{trouble}.")).chain(counted).chain([claim]);
         let sentence = sentences.collect::<Vec<String>>().join(" ");
-        Verdict { outcome, margin: self.margin, further, troubles, sentence }
+        Verdict { outcome, margin: self.margin, further, further_for_margin, troubles, sentence }
     }
 
     fn outcome(&self, pairs: &Comparison) -> Outcome {
@@ -144,34 +156,6 @@ impl Question<'_> {
         if -self.margin < low && high < self.margin { Outcome::Equal } else { Outcome::Undecided }
     }
 
-    /// Estimates how many further pairs or maps a two-sided test of the mean needs to detect a
-    /// difference equal to the margin with probability [`POWER`], given the standard errors so far.
-    fn further(&self, pairs: &Comparison) -> FurtherGames {
-        let ClusteredMean { error, within_error, degrees, .. } = pairs.adjusted;
-        let allowed = |quantile: f64| (self.margin / (quantile + normal_quantile(2.0 * POWER - 1.0))).powi(2);
-        let (played, maps) = (pairs.pairs_played as f64, pairs.maps as f64);
-        let within = within_error.unwrap_or(error).min(error).powi(2);
-        let between = error.powi(2) - within;
-        // If most clusters are single pairs, further pairs add degrees of freedom, so Student's
-        // quantile approaches the normal quantile.
-        let quantile = match within_error {
-            Some(_) => students_quantile(CONFIDENCE, degrees),
-            None => normal_quantile(CONFIDENCE),
-        };
-        // True if a unit has at least two pairs on average: further games on the same maps would
-        // then often repeat earlier ones.
-        let repeats_games = 2 * pairs.units <= pairs.pairs_played;
-        // Plans at least half as many pairs or maps as were played, even if the estimate is lower.
-        let beyond = |needed: f64, so_far: f64| two_digits_up((needed - so_far).max(so_far / 2.0));
-        if repeats_games || between > BETWEEN_MAX * allowed(quantile) {
-            let variance = ((maps + 2.0) * error.powi(2)).min(VARIANCE_MAX);
-            let needed = variance / allowed(normal_quantile(CONFIDENCE));
-            return FurtherGames { count: beyond(needed, maps), unit: GameUnit::Maps };
-        }
-        let variance = ((played + 2.0) * within).min(VARIANCE_MAX);
-        FurtherGames { count: beyond(variance / (allowed(quantile) - between), played), unit: GameUnit::Pairs }
-    }
-
     fn failed_claim(&self) -> String {
         let [left, right] = self.sides;
         format!("So the games do not show how {left} and {right} compare.")
@@ -182,7 +166,7 @@ impl Question<'_> {
         format!("No pair of games was played, so {left} and {right} cannot be compared.")
     }
 
-    fn claim(&self, outcome: Outcome, pairs: &Comparison, further: Option<FurtherGames>) -> String {
+    fn claim(&self, outcome: Outcome, pairs: &Comparison, further: [Option<FurtherGames>; 2]) -> String {
         let [left, right] = self.sides;
         let margin = points(self.margin);
         let units = if pairs.units < pairs.counts.pairs() {
@@ -203,12 +187,20 @@ impl Question<'_> {
                     "{left} and {right} are equal within {margin} points: {size} (90% interval {interval}), {games}."
                 )
             }
+            _ if pairs.identical_pairs == pairs.pairs_played => match pairs.pairs_played {
+                1 => format!("{left} and {right} played identical games in the only pair."),
+                played => format!("{left} and {right} played identical games in all {played} pairs."),
+            },
             _ => {
-                let further = further.map_or_else(String::new, |further| {
-                    let count = further.words();
-                    format!("; about {count} would show a difference of {margin} points")
-                });
-                format!("Too few games to tell {left} from {right}: {size}{interval}, {games}{further}.")
+                let shown = ["this difference".to_owned(), format!("a difference of {margin} points")];
+                let further = further.into_iter().zip(shown);
+                let further =
+                    further.filter_map(|(games, shown)| Some(format!("about {} would show {shown}", games?.words())));
+                let identical = Some(pairs.identical_pairs).filter(|&count| count > 0);
+                let identical =
+                    identical.map(|count| format!("{} identical games", counted(count, "pair has", "pairs have")));
+                let notes: String = identical.into_iter().chain(further).map(|note| format!("; {note}")).collect();
+                format!("Too few games to tell {left} from {right}: {size}{interval}, {games}{notes}.")
             }
         }
     }
@@ -235,7 +227,70 @@ impl Question<'_> {
     }
 }
 
+/// Returns the number of units at which a test confirms the interval of the observed difference: the
+/// sign test, or the interval with two opposite units. Assumes that further units have the same mean
+/// and spread.
+fn confirming_units(pairs: &Comparison, difference: f64) -> f64 {
+    let (confidence, power) = (normal_quantile(CONFIDENCE), normal_quantile(2.0 * POWER - 1.0));
+    let WinDrawLoss { wins, losses, .. } = pairs.counts;
+    let is_left = pairs.score_difference_mean.is_some_and(|mean| mean > 0.0);
+    let (for_it, decisive) = (if is_left { wins } else { losses } as f64, (wins + losses) as f64);
+    let (share, decisive_share) = (for_it / decisive, decisive / pairs.counts.pairs() as f64);
+    let by_sign = if share > 0.5 {
+        let needed = (confidence + 2.0 * power * (share * (1.0 - share)).sqrt()) / (2.0 * share - 1.0);
+        needed.powi(2).max(UNITS_MIN as f64) / decisive_share
+    } else {
+        f64::INFINITY
+    };
+    // Solves `units * difference = factor * error` for the units, where the square of the error is
+    // `units * variance + 2 * SCORE_MAX^2`.
+    let variance = pairs.observed.map_or(0.0, |observed| observed.error.powi(2) * pairs.units as f64);
+    let factor = (confidence + power).powi(2);
+    let root = ((factor * variance).powi(2) + 8.0 * factor * (difference * f64::from(SCORE_MAX)).powi(2)).sqrt();
+    let by_interval = (factor * variance + root) / (2.0 * difference.powi(2));
+    by_sign.min(by_interval)
+}
+
 impl FurtherGames {
+    /// Plans further games to show the observed difference. Assumes that they have the same mean and
+    /// spread. Returns `None` if there is no difference, or if too many games would be needed.
+    fn for_observed(pairs: &Comparison) -> Option<Self> {
+        let difference = pairs.score_difference_mean?.abs();
+        let none = ClusteredMean { estimate: 0.0, error: 0.0, within_error: None, degrees: 1.0 };
+        let units_min = confirming_units(pairs, difference).max(UNITS_MIN as f64);
+        Self::plan(pairs, pairs.observed.unwrap_or(none), 0.0, difference, units_min)
+    }
+
+    /// Plans further games for a two-sided test of the mean that detects `difference` with probability
+    /// [`POWER`], given the standard errors of `mean`, which includes `artificial` clusters.
+    fn plan(pairs: &Comparison, mean: ClusteredMean, artificial: f64, difference: f64, units_min: f64) -> Option<Self> {
+        let ClusteredMean { error, within_error, degrees, .. } = mean;
+        let allowed = |quantile: f64| (difference / (quantile + normal_quantile(2.0 * POWER - 1.0))).powi(2);
+        let (played, maps) = (pairs.pairs_played as f64, pairs.maps as f64);
+        let within = within_error.unwrap_or(error).min(error).powi(2);
+        let between = error.powi(2) - within;
+        // If most clusters are single pairs, further pairs add degrees of freedom, so Student's
+        // quantile approaches the normal quantile.
+        let quantile = match within_error {
+            Some(_) => students_quantile(CONFIDENCE, degrees),
+            None => normal_quantile(CONFIDENCE),
+        };
+        // True if a unit has at least two pairs on average: further games on the same maps would
+        // then often repeat earlier ones.
+        let repeats_games = 2 * pairs.units <= pairs.pairs_played;
+        let (unit, so_far, needed) = if repeats_games || between > BETWEEN_MAX * allowed(quantile) {
+            let variance = ((maps + artificial) * error.powi(2)).min(VARIANCE_MAX);
+            (GameUnit::Maps, maps, variance / allowed(normal_quantile(CONFIDENCE)))
+        } else {
+            let variance = ((played + artificial) * within).min(VARIANCE_MAX);
+            (GameUnit::Pairs, played, variance / (allowed(quantile) - between))
+        };
+        let needed = needed.max(units_min * so_far / pairs.units as f64);
+        // Plans at least half as many pairs or maps as were played, even if the estimate is lower.
+        let count = (needed - so_far).max(so_far / 2.0);
+        (count <= FURTHER_MAX).then(|| Self { count: two_digits_up(count), unit })
+    }
+
     /// Returns the count and the unit as text, as in `40 more pairs`.
     pub fn words(self) -> String {
         let Self { count, unit } = self;

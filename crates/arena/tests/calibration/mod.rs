@@ -102,15 +102,15 @@ fn verdict_of(comparison: &Comparison) -> Verdict {
     comparison.verdict(["left", "right"], MARGIN_DEFAULT)
 }
 
-/// Counts of verdicts in tournaments whose left planner is, on average, better by the margin.
+/// Counts of verdicts in tournaments whose left planner is, on average, better by a known difference.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MarginCalibration {
+pub struct DifferenceCalibration {
     pub tournaments: u32,
-    /// Number of wrong verdicts *equal within the margin*.
+    /// Number of verdicts *equal within the margin*, which are wrong if the difference is the margin.
     pub equal: u32,
     /// Number of wrong verdicts *worse*.
     pub worse: u32,
-    /// Number of verdicts that plan at least one and at most [`FURTHER_MAX`] further pairs.
+    /// Verdicts that plan at least one and at most [`FURTHER_MAX`] further pairs.
     pub promised: u32,
     /// Number of these verdicts that became *better* after the further pairs were played.
     pub kept: u32,
@@ -118,10 +118,22 @@ pub struct MarginCalibration {
     pub pairs_promised: u64,
 }
 
+/// The further games of a verdict that are played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Promise {
+    /// Those that would show a difference equal to the margin.
+    Margin,
+    /// Those that would show the observed difference. They are played only if the observed difference
+    /// is within [`NEAR`] of the true difference.
+    Observed,
+}
+
 /// Maximum number of further pairs to play for a verdict. More would take minutes.
 const FURTHER_MAX: u64 = 50_000;
+/// The largest ratio of two differences that count as about equal.
+const NEAR: f64 = 1.25;
 
-impl MarginCalibration {
+impl DifferenceCalibration {
     pub fn sum(all: &[Self]) -> Self {
         let sum = |of: fn(&Self) -> u32| all.iter().map(of).sum();
         Self {
@@ -148,6 +160,7 @@ impl MarginCalibration {
     }
 }
 
+#[derive(Clone, Copy, Debug)]
 pub struct SyntheticPair {
     pub name: &'static str,
     maps: usize,
@@ -200,23 +213,40 @@ impl SyntheticPair {
         calibration
     }
 
+    /// A much smaller tournament between the same planners.
+    pub fn small(self) -> Self {
+        Self { maps: self.maps.div_ceil(5), samples: self.samples.min(2), ..self }
+    }
+
     /// Like `calibrate`, but the right planner loses additional games, so that the true mean score
-    /// difference equals the margin. If a verdict plans at most [`FURTHER_MAX`] further pairs,
-    /// plays these pairs.
-    pub fn calibrate_margin(&self, tournaments: u32, seed: u64) -> MarginCalibration {
-        let mut found = MarginCalibration { tournaments, ..MarginCalibration::default() };
+    /// difference is `difference`. If a verdict plans at most [`FURTHER_MAX`] further pairs, plays
+    /// these pairs.
+    pub fn calibrate_difference(
+        &self,
+        difference: f64,
+        promise: Promise,
+        tournaments: u32,
+        seed: u64,
+    ) -> DifferenceCalibration {
+        let mut found = DifferenceCalibration { tournaments, ..DifferenceCalibration::default() };
         let mut random = Pcg64Mcg::seed_from_u64(seed);
-        let handicap = Handicap::of_margin(self);
+        let handicap = Handicap::new(self, difference);
         for _ in 0..tournaments {
             let (maps, mut pairs) = self.handicapped(&handicap, self.maps, self.samples, &mut random);
-            let verdict = verdict_of(&comparison_of(&pairs));
+            let result = comparison_of(&pairs);
+            let verdict = verdict_of(&result);
             found.equal += u32::from(verdict.outcome == Outcome::Equal);
             found.worse += u32::from(verdict.outcome == Outcome::Worse);
             let pairs_of = |further: FurtherGames| match further.unit {
                 GameUnit::Maps => further.count * self.samples as u64,
                 GameUnit::Pairs => further.count,
             };
-            let Some(further) = verdict.further.filter(|&further| pairs_of(further) <= FURTHER_MAX) else { continue };
+            let ratio = result.score_difference_mean.unwrap_or(0.0) / difference;
+            let further = match promise {
+                Promise::Margin => verdict.further_for_margin,
+                Promise::Observed => verdict.further.filter(|_| (1.0 / NEAR..=NEAR).contains(&ratio)),
+            };
+            let Some(further) = further.filter(|&further| pairs_of(further) <= FURTHER_MAX) else { continue };
             found.promised += 1;
             found.pairs_promised += pairs_of(further);
             match further.unit {
@@ -274,10 +304,10 @@ impl Handicap {
     const NONE: Self = Self { loss: 0.0 };
 
     /// Chooses `loss` so that the mean score difference, which is
-    /// `(1 - tie) * loss * (mean score - lowest score)`, equals the margin.
-    fn of_margin(pair: &SyntheticPair) -> Self {
+    /// `(1 - tie) * loss * (mean score - lowest score)`, equals `difference`.
+    fn new(pair: &SyntheticPair, difference: f64) -> Self {
         let least = 2.0 * f64::from(POINTS_PER_TICK);
-        Self { loss: MARGIN_DEFAULT / (1.0 - pair.tie) / (pair.score_mean() - least) }
+        Self { loss: difference / (1.0 - pair.tie) / (pair.score_mean() - least) }
     }
 
     fn apply(&self, game: GameRecord, random: &mut Pcg64Mcg) -> GameRecord {
