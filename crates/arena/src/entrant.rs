@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::external::ExternalBot;
+use super::series::SeriesError;
 
-pub(super) const NAME_CHARS_MAX: usize = 40;
+pub(super) const NAME_CHARS_MAX: usize = 64;
 /// Short display names omit these commands at the start of a bot's command, because the program
 /// that they run describes the bot better.
 const INTERPRETERS: [&str; 13] =
@@ -20,7 +21,7 @@ pub struct Entrant {
 }
 
 impl Entrant {
-    /// Parses `NAME=SPEC` or `SPEC`. A name consists of 1 to 40 letters, digits and `._@+-`, and
+    /// Parses `NAME=SPEC` or `SPEC`. A name consists of 1 to 64 letters, digits and `._@+-`, and
     /// starts with a letter or digit. Without a name before the first `=`, the whole text is the
     /// spec.
     ///
@@ -36,6 +37,21 @@ impl Entrant {
         match text.split_once('=') {
             Some((name, spec)) if is_name(name) => Self { name: Some(name.to_owned()), spec: spec.trim().to_owned() },
             _ => Self { name: None, spec: text.to_owned() },
+        }
+    }
+
+    /// Returns the external bot, or `None` for a planner. Fails if the bot has no command, or if the
+    /// text before `=` is not a name.
+    pub fn bot(&self) -> Result<Option<ExternalBot>, SeriesError> {
+        match ExternalBot::parse(&self.spec) {
+            Some(bot) if bot.command.is_empty() => Err(SeriesError::NoCommand(self.spec.clone())),
+            Some(bot) => Ok(Some(bot)),
+            None => match self.spec.split_once('=') {
+                Some((name, _)) if self.name.is_none() && !name.contains('(') && !name.starts_with("model:") => {
+                    Err(SeriesError::Name(name.to_owned()))
+                }
+                _ => Ok(None),
+            },
         }
     }
 
@@ -143,8 +159,25 @@ mod tests {
     #[test]
     fn given_names_are_shown() {
         assert_eq!(names(&["a=random", "b@2=random", "é=pipe:x=1 ./y"]), ["a", "b@2", "é"]);
-        for text in ["=random", "a b=random", "-a=random", "pipe:x=1", &format!("{}=random", "a".repeat(41))] {
+        for text in ["=random", "a b=random", "-a=random", "pipe:x=1", &format!("{}=random", "a".repeat(65))] {
             assert_eq!(Entrant::parse(text).name, None, "{text}");
         }
+    }
+
+    #[test]
+    fn invalid_names_are_errors() {
+        let long = format!("{}=random", "a".repeat(65));
+        for text in ["my bot=pipe:./bot", "a:b=random", "=random", "-a=exec:x", "é!=random", "a/b=MODULE:NAME", &long]
+        {
+            let error = Entrant::parse(text).bot().expect_err("an error").to_string();
+            let name = text.split('=').next().unwrap_or_default();
+            let expected = "expected 1 to 64 letters, digits and ._@+-, the first of them a letter or digit";
+            assert_eq!(error, format!("{name:?} is not a name for a planner: {expected}"));
+        }
+        let sha = "0123456789abcdef0123456789abcdef01234567=random";
+        for text in [sha, "a=b=c", "model:a=b", "select(0.2, x=1)", "random", "bot-v1@2+x=MODULE:NAME"] {
+            assert!(matches!(Entrant::parse(text).bot(), Ok(None)), "{text}");
+        }
+        assert!(matches!(Entrant::parse("pipe:A=1 ./bot").bot(), Ok(Some(_))));
     }
 }

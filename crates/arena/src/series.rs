@@ -17,7 +17,7 @@ use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use thiserror::Error;
 
-use super::entrant::{Entrant, shown_names};
+use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names};
 use super::external::{ExternalBot, ExternalGame, ExternalHost, ExternalOptions, PlayedGame};
 use super::game::{GameError, play};
 use super::jobs::RemoteError;
@@ -51,6 +51,11 @@ pub enum SeriesError {
     MapTwice(String),
     #[error("two planners are named {0}: expected NAME=PLANNER with different names")]
     PlannerTwice(String),
+    #[error(
+        "{0:?} is not a name for a planner: expected 1 to {NAME_CHARS_MAX} letters, digits and ._@+-, the first of them a \
+         letter or digit"
+    )]
+    Name(String),
     #[error("{0}: expected a command after the colon, as in exec:python bot.py")]
     NoCommand(String),
     #[error("the series: {0}")]
@@ -168,8 +173,7 @@ impl Series {
         let entrants: Vec<Entrant> = planners.iter().map(|text| Entrant::parse(text)).collect();
         let (mut labels, mut players) = (HashSet::new(), Vec::new());
         for entrant in &entrants {
-            players.push(match ExternalBot::parse(&entrant.spec) {
-                Some(bot) if bot.command.is_empty() => return Err(SeriesError::NoCommand(entrant.spec.clone())),
+            players.push(match entrant.bot()? {
                 Some(bot) => Player::External(bot),
                 None => Player::Bot(PlannerSpec::find(&entrant.spec, host)?),
             });

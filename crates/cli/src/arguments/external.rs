@@ -4,7 +4,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
-use getaway_arena::{Entrant, ExternalBot, ExternalOptions, ExternalRecord, Failure, SeriesError};
+use getaway_arena::{ExternalOptions, ExternalRecord, Failure};
 
 use super::integer;
 use crate::CliError;
@@ -68,13 +68,6 @@ pub(crate) struct ExternalArgs {
 impl ExternalArgs {
     pub fn options(&self) -> ExternalOptions {
         ExternalOptions { restart: self.restart, ..self.bot.options() }
-    }
-}
-
-pub(crate) fn external_bot(entrant: &Entrant) -> Result<Option<ExternalBot>, CliError> {
-    match ExternalBot::parse(&entrant.spec) {
-        Some(bot) if bot.command.is_empty() => Err(SeriesError::NoCommand(entrant.spec.clone()).into()),
-        bot => Ok(bot),
     }
 }
 

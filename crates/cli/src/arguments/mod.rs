@@ -8,7 +8,7 @@ mod sprt;
 mod values;
 
 pub(crate) use budget::BudgetArgs;
-pub(crate) use external::{BotArgs, ExternalArgs, bot_failure, external_bot};
+pub(crate) use external::{BotArgs, ExternalArgs, bot_failure};
 pub(crate) use maps::{MapArgs, PositionalMaps, SeriesMapArgs, world_of};
 pub(crate) use playground::PlaygroundArgs;
 pub use rules::RulesArgs;

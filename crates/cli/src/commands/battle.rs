@@ -23,7 +23,8 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BattleArgs {
     /// Planner whose wins are counted: a name, an expression, exec:COMMAND, pipe:COMMAND, or a
-    /// {n}planner in Python as MODULE:NAME; NAME=PLANNER names it
+    /// {n}planner in Python as MODULE:NAME; NAME=PLANNER names it,
+    /// {n}where NAME is up to 64 letters, digits and ._@+-
     #[arg(value_name = "LEFT")]
     left: String,
     /// Planner to compare with LEFT

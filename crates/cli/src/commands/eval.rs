@@ -27,7 +27,8 @@ pub(crate) struct EvalArgs {
     #[command(flatten)]
     positional: PositionalMaps,
     /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, or a
-    /// {n}planner in Python as MODULE:NAME; NAME=PLANNER names it; repeatable
+    /// {n}planner in Python as MODULE:NAME; NAME=PLANNER names it,
+    /// {n}where NAME is up to 64 letters, digits and ._@+-; repeatable
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planners: Vec<String>,
     /// Print a Markdown table, one row per planner, highest mean score first

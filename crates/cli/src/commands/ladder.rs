@@ -18,7 +18,7 @@ use getaway_arena::{
 };
 use getaway_viewer::Page;
 
-use crate::arguments::{ExternalArgs, GamesArgs, MAX_SAMPLES, external_bot, integer};
+use crate::arguments::{ExternalArgs, GamesArgs, MAX_SAMPLES, integer};
 use crate::output::{OutputFile, Progress, count, milliseconds, note, one_line, or_dash, write_table};
 use crate::series::{cluster, replay_json, stop_on_interrupt};
 use crate::{CliError, Invocation};
@@ -48,8 +48,9 @@ pub(crate) struct LadderArgs {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Add an entrant: a name, an expression, exec:COMMAND, pipe:COMMAND, or
-    /// {n}a planner in Python as MODULE:NAME; NAME=PLANNER names it, and a
-    /// {n}name that is taken becomes NAME@2, NAME@3 and so on; repeatable
+    /// {n}a planner in Python as MODULE:NAME; NAME=PLANNER names it,
+    /// {n}where NAME is up to 64 letters, digits and ._@+-, and a name that is
+    /// {n}taken becomes NAME@2, NAME@3 and so on; repeatable
     #[arg(long = "add", value_name = "NAME|EXPRESSION")]
     added: Vec<String>,
     /// Retire the entrant with this name; repeatable
@@ -154,7 +155,7 @@ impl LadderArgs {
     fn requests(&self, invocation: &Invocation<'_>) -> Result<Vec<LadderRequest>, CliError> {
         for text in &self.added {
             let entrant = Entrant::parse(text);
-            if external_bot(&entrant)?.is_none() {
+            if entrant.bot()?.is_none() {
                 PlannerSpec::find(&entrant.spec, invocation.host)?;
             }
         }

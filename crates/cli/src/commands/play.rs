@@ -17,7 +17,7 @@ use getaway_arena::{
     play_external,
 };
 
-use crate::arguments::{BotArgs, BudgetArgs, MapArgs, RulesArgs, bot_failure, external_bot, integer, seed, world_of};
+use crate::arguments::{BotArgs, BudgetArgs, MapArgs, RulesArgs, bot_failure, integer, seed, world_of};
 use crate::output::{OutputArgs, Progress, ending, one_line};
 use crate::{CliError, Host, memory};
 
@@ -37,7 +37,8 @@ pub(crate) struct PlayArgs {
     #[command(flatten)]
     maps: MapArgs,
     /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, or
-    /// {n}a planner in Python as MODULE:NAME; NAME=PLANNER names it
+    /// {n}a planner in Python as MODULE:NAME; NAME=PLANNER names it, where NAME is up to 64
+    /// {n}letters, digits and ._@+-
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
     #[command(flatten)]
@@ -107,7 +108,7 @@ pub(crate) fn run(args: &PlayArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     let rules = args.rules.rules()?;
     let world = world_of(&map, &rules)?;
     let entrant = Entrant::parse(&args.planner);
-    if let Some(bot) = external_bot(&entrant)? {
+    if let Some(bot) = entrant.bot()? {
         return run_external(args, map.name, &world, &bot, out);
     }
     let known = args.memory.as_deref().map(|path| memory::read(path, &rules)).transpose()?;

@@ -24,7 +24,8 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TournamentArgs {
     /// Entrants: names, expressions, exec:COMMAND, pipe:COMMAND, or planners in
-    /// {n}Python as MODULE:NAME; NAME=PLANNER names an entrant
+    /// {n}Python as MODULE:NAME; NAME=PLANNER names an entrant, where NAME is up to
+    /// {n}64 letters, digits and ._@+-
     #[arg(value_name = "ENTRANT", num_args = 2.., required = true)]
     entrants: Vec<String>,
     /// Compare only pairs that include the first entrant

@@ -25,7 +25,7 @@ use getaway_viewer::{
 use super::analyse::{known_maps, read, read_log};
 use super::replay::list_files;
 
-use crate::arguments::{BotArgs, MapArgs, PlaygroundArgs, RulesArgs, external_bot, integer, seed, world_of};
+use crate::arguments::{BotArgs, MapArgs, PlaygroundArgs, RulesArgs, integer, seed, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, note, one_line};
 use crate::{CliError, Host};
 
@@ -58,7 +58,8 @@ pub(crate) struct ViewArgs {
     maps: MapArgs,
     /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, a
     /// {n}planner in Python as MODULE:NAME, or human to play with the
-    /// {n}arrow keys; NAME=PLANNER names it
+    /// {n}arrow keys; NAME=PLANNER names it, where NAME is up to 64
+    /// {n}letters, digits and ._@+-
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
     /// Seed of the planner's random number generator; external bots get the
@@ -304,7 +305,7 @@ fn world_and_player(args: &ViewArgs, map: &Map, host: Host<'_>) -> Result<(World
     let world = world_of(map, &rules)?;
     let seed = args.seed;
     let entrant = Entrant::parse(&args.planner);
-    if let Some(bot) = external_bot(&entrant)? {
+    if let Some(bot) = entrant.bot()? {
         return Ok((world, Player::External { bot, seed, options: args.bot.options() }));
     }
     let planner = PlannerSpec::find(&entrant.spec, host)?;
