@@ -45,6 +45,9 @@ const FIRST_GAMES: usize = 10;
 /// A bot is set aside after this many failed games in a row.
 const FAILURES_MAX: u64 = 3;
 /// Further games are chosen only for pairs of entrants at most this many places apart.
+/// Maximum number of games in progress. A journal contains no unit that is further ahead of its
+/// entrant's games, so that a number in a damaged journal cannot use up the memory.
+const IN_PROGRESS_MAX: usize = 4096;
 const NEIGHBOURS: usize = 2;
 
 /// The settings of all games of a ladder. A run can continue a ladder only with equal settings.
@@ -258,6 +261,10 @@ impl Ladder {
         }
         Ok((entrant, unit))
     }
+        if unit as u64 >= self.members[entrant].sums.games + IN_PROGRESS_MAX as u64 {
+            let (name, sample, games) = (&game.planner, game.sample, self.members[entrant].sums.games);
+            return Err(format!("found sample {sample} of {name} after {games} of its games: expected them in order"));
+        }
 
     fn apply_game(&mut self, game: &GameRecord) -> Result<(), String> {
         let (entrant, unit) = self.place_of(game)?;

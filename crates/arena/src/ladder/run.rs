@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::store::{LadderError, LadderRequest, Store, Waiting};
-use super::{Event, Job, Ladder, LadderMap, LadderStanding, Settings, index_of};
+use super::{Event, IN_PROGRESS_MAX, Job, Ladder, LadderMap, LadderStanding, Settings, index_of};
 use crate::entrant::Entrant;
 use crate::external::{ExternalHost, ExternalOptions};
 use crate::jobs::{Channel, Jobs};
@@ -296,7 +296,7 @@ impl Shared {
 
     /// Starts at most `count` games for another process, which already has `in_progress` games.
     fn start_several(&mut self, count: usize, in_progress: usize) -> Vec<RemoteGame> {
-        let ahead_max = AHEAD_MIN.max(self.ladder.games() as usize / AHEAD_DIVISOR);
+        let ahead_max = (self.ladder.games() as usize / AHEAD_DIVISOR).clamp(AHEAD_MIN, IN_PROGRESS_MAX);
         let count = count.min(ahead_max.saturating_sub(in_progress));
         let entrants = self.ladder.entrants();
         let start = |()| {
