@@ -3,7 +3,7 @@ use thiserror::Error;
 use super::{Direction, Position};
 
 /// One action of a command, as received, before validation.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// `MOVE_LEFT`, `MOVE_RIGHT`, `MOVE_UP`, `MOVE_DOWN`.
     Move(Direction),
@@ -14,21 +14,32 @@ pub enum Action {
         /// The row, which may be fractional or off the grid.
         y: f64,
     },
-    /// `MOVE_TO` without usable coordinates.
-    MoveNowhere,
-    /// An action whose type is missing, empty or unknown.
-    Unknown,
+    /// `MOVE_TO` without usable coordinates, as JSON.
+    MoveNowhere(Box<str>),
+    /// JSON without a known action type.
+    Unknown(Box<str>),
+}
+
+impl Action {
+    /// The JSON and the error of an action that no state allows; `None` for any other action.
+    pub fn invalid(&self) -> Option<(&str, ActionError)> {
+        match self {
+            Self::Move(_) | Self::MoveTo { .. } => None,
+            Self::MoveNowhere(json) => Some((json, ActionError::NoPosition)),
+            Self::Unknown(json) => Some((json, ActionError::Unknown)),
+        }
+    }
 }
 
 /// The error for an invalid action. The server logs the error and tries the next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ActionError {
-    /// The action's type is missing, empty or unknown.
-    #[error("unknown action type: expected MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO")]
+    /// The action is not an object with a known type.
+    #[error("expected {{\"type\": T}}, where T is MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO")]
     Unknown,
     /// `MOVE_TO` without a position of two finite numbers.
-    #[error("MOVE_TO without a position: expected {{\"x\": number, \"y\": number}}")]
+    #[error("expected {{\"type\": \"MOVE_TO\", \"position\": {{\"x\": number, \"y\": number}}}}")]
     NoPosition,
     /// `MOVE_TO` off the grid.
     #[error("MOVE_TO off the grid")]

@@ -338,8 +338,8 @@ impl World {
         let direction = match *action {
             Action::Move(direction) => direction,
             Action::MoveTo { x, y } => self.first_step_to(state.player, x, y)?,
-            Action::MoveNowhere => return Err(ActionError::NoPosition),
-            Action::Unknown => return Err(ActionError::Unknown),
+            Action::MoveNowhere(_) => return Err(ActionError::NoPosition),
+            Action::Unknown(_) => return Err(ActionError::Unknown),
         };
         let exits = self.tables.player_exits[usize::from(state.player)];
         Ok((exits >> direction as u8 & 1 == 1).then_some(direction))

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::str::Utf8Error;
 
 use serde::de::{DeserializeOwned, Deserializer, Error as _};
-use serde::ser::{SerializeMap, Serializer};
+use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
@@ -16,6 +16,7 @@ use crate::game::{Action, Direction, Personality, Position, Rules, State, Style,
 mod frame;
 pub(crate) mod limited;
 mod message;
+mod mistakes;
 
 pub use frame::{ClientFrame, Command, MAX_CLIENT_FRAME_BYTES, MAX_TEAM_NAME_CHARS, Register};
 pub use message::{
@@ -23,6 +24,7 @@ pub use message::{
     MessageCharacter, MessageMap, MessageThreat, MessageTile, MessageWriter, Name, PersonalityName, StyleName, Word,
     distances, personality_word, style_word,
 };
+pub use mistakes::Mistakes;
 
 /// Maximum nesting depth of JSON, as in `serde_json`. Without a limit, the recursive code that
 /// builds and drops values could overflow the stack.
@@ -175,16 +177,17 @@ pub fn for_script(json: &str) -> String {
 
 const MOVE_TO: &str = "MOVE_TO";
 
-/// Converts any JSON to an action. An invalid action becomes one that fails when it is played.
+/// Converts any JSON to an action. Invalid JSON becomes an action that fails when it is played, and
+/// keeps the JSON.
 pub fn parse_action(json: &Value) -> Action {
     let Some(name) = json.get("type").and_then(Value::as_str) else {
-        return Action::Unknown;
+        return Action::Unknown(json.to_string().into());
     };
     if name == MOVE_TO {
         return parse_move_to(json);
     }
     let direction = Direction::ALL.into_iter().find(|&direction| move_name(direction) == name);
-    direction.map_or(Action::Unknown, Action::Move)
+    direction.map_or_else(|| Action::Unknown(json.to_string().into()), Action::Move)
 }
 
 /// Unlike the server, does not convert strings to numbers.
@@ -192,7 +195,7 @@ fn parse_move_to(json: &Value) -> Action {
     let coordinate = |name| json.get("position").and_then(|position| position.get(name)).and_then(Value::as_f64);
     match (coordinate("x"), coordinate("y")) {
         (Some(x), Some(y)) => Action::MoveTo { x, y },
-        _ => Action::MoveNowhere,
+        _ => Action::MoveNowhere(json.to_string().into()),
     }
 }
 
@@ -220,27 +223,29 @@ fn kind(json: Option<&Value>) -> &'static str {
 }
 
 impl Serialize for Action {
-    /// Writes, for example, `{"type":"MOVE_UP"}`, `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`
-    /// or, without usable coordinates, `{"type":"MOVE_TO"}`. An unknown action is written as `{}`,
-    /// because [`Action::Unknown`] does not keep the type.
+    /// Writes, for example, `{"type":"MOVE_UP"}` or `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`.
+    /// Writes an invalid action as its JSON.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        match *self {
-            Self::Unknown => {}
-            Self::MoveNowhere => map.serialize_entry("type", MOVE_TO)?,
-            Self::Move(direction) => map.serialize_entry("type", move_name(direction))?,
-            Self::MoveTo { x, y } => {
-                map.serialize_entry("type", MOVE_TO)?;
-                map.serialize_entry("position", &Coordinates { x, y })?;
-            }
+        #[derive(Serialize)]
+        struct Fields {
+            r#type: &'static str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            position: Option<Coordinates>,
         }
-        map.end()
+        let fields = match *self {
+            Self::Unknown(ref json) | Self::MoveNowhere(ref json) => {
+                return serde_json::from_str(json).unwrap_or_else(|_| Value::from(&**json)).serialize(serializer);
+            }
+            Self::Move(direction) => Fields { r#type: move_name(direction), position: None },
+            Self::MoveTo { x, y } => Fields { r#type: MOVE_TO, position: Some(Coordinates { x, y }) },
+        };
+        fields.serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Action {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(limited::value(deserializer)?.map_or(Self::Unknown, |json| parse_action(&json)))
+        Ok(parse_action(&limited::value(deserializer)?.unwrap_or_default()))
     }
 }
 
@@ -464,33 +469,82 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::game::Layout;
+    use crate::game::{ActionError, Layout};
 
     #[test]
     fn actions_are_read_as_the_server_reads_them() {
         let up = Action::Move(Direction::Up);
-        for (json, action) in [
-            (json!({"type": "MOVE_UP"}), up),
+        let moves = [
+            (json!({"type": "MOVE_UP"}), up.clone()),
             (json!({"type": "MOVE_UP", "position": 3, "note": "extra fields are ignored"}), up),
             (json!({"type": "MOVE_LEFT"}), Action::Move(Direction::Left)),
             (json!({"type": "MOVE_RIGHT"}), Action::Move(Direction::Right)),
             (json!({"type": "MOVE_DOWN"}), Action::Move(Direction::Down)),
             (json!({"type": "MOVE_TO", "position": {"x": 3, "y": -0.5}}), Action::MoveTo { x: 3.0, y: -0.5 }),
-            (json!({"type": "MOVE_TO"}), Action::MoveNowhere),
-            (json!({"type": "MOVE_TO", "position": null}), Action::MoveNowhere),
-            (json!({"type": "MOVE_TO", "position": [3, 4]}), Action::MoveNowhere),
-            (json!({"type": "MOVE_TO", "position": {"x": 3}}), Action::MoveNowhere),
-            (json!({"type": "MOVE_TO", "position": {"x": 3, "y": "4"}}), Action::MoveNowhere),
-            (json!({}), Action::Unknown),
-            (json!({"type": ""}), Action::Unknown),
-            (json!({"type": "DANCE"}), Action::Unknown),
-            (json!({"type": "move_up"}), Action::Unknown),
-            (json!({"type": 7}), Action::Unknown),
-            (json!("MOVE_UP"), Action::Unknown),
-            (json!(["MOVE_UP"]), Action::Unknown),
-            (Value::Null, Action::Unknown),
-        ] {
+        ];
+        for (json, action) in moves {
             assert_eq!(parse_action(&json), action, "{json}");
+        }
+    }
+
+    /// Invalid actions, with their errors.
+    fn invalid_actions() -> Vec<(Value, ActionError)> {
+        let without_type = [json!({}), Value::Null, json!(true), json!(7), json!("MOVE_UP"), json!(["MOVE_UP"])];
+        let types = [
+            json!(""),
+            json!("LEFT"),
+            json!("MOVE_NORTH"),
+            json!("move_up"),
+            json!(" MOVE_UP"),
+            json!(7),
+            json!(["MOVE_UP"]),
+        ];
+        let positions =
+            [Value::Null, json!([3, 4]), json!("3,4"), json!({}), json!({"x": 3}), json!({"x": 3, "y": "4"})];
+        let move_to = positions.map(|position| json!({"type": "MOVE_TO", "position": position}));
+        let unknown = without_type.into_iter().chain(types.map(|name| json!({"type": name, "note": [1, {}]})));
+        let nowhere =
+            move_to.into_iter().chain([json!({"type": "MOVE_TO"}), json!({"type": "MOVE_TO", "x": 1, "y": 2})]);
+        unknown
+            .map(|json| (json, ActionError::Unknown))
+            .chain(nowhere.map(|json| (json, ActionError::NoPosition)))
+            .collect()
+    }
+
+    #[test]
+    fn invalid_actions_keep_their_json_and_are_described_once_per_kind() {
+        let mut found = Mistakes::default();
+        let mut new = Vec::new();
+        for (tick, (json, error)) in (1..).zip(invalid_actions()) {
+            let (text, action) = (json.to_string(), parse_action(&json));
+            assert_eq!(action.invalid(), Some((text.as_str(), error)));
+            assert_eq!(to_json(&action), text);
+            assert_eq!(serde_json::from_str::<Action>(&text).unwrap(), action, "{text} reads back");
+            new.extend(found.add_actions(tick, &[action.clone(), Action::Move(Direction::Up), action]));
+        }
+        assert_eq!(
+            new,
+            [
+                r#"the invalid action {}: expected {"type": T}, where T is MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO"#,
+                r#"the invalid MOVE_TO action {"position":null,"type":"MOVE_TO"}: expected {"type": "MOVE_TO", "position": {"x": number, "y": number}}"#,
+            ]
+        );
+        let mut twice = serde_json::from_str::<Mistakes>(&to_json(&found)).unwrap();
+        twice.merge(&found);
+        assert_eq!(
+            twice.words(),
+            r#"52 invalid actions, the first {} in tick 1: expected {"type": T}, where T is MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO; 32 invalid MOVE_TO actions, the first {"position":null,"type":"MOVE_TO"} in tick 14: expected {"type": "MOVE_TO", "position": {"x": number, "y": number}}"#
+        );
+        let mut long = Mistakes::default();
+        long.add_actions(7, &[Action::Unknown("é".repeat(1000).into())]);
+        assert!(long.words().starts_with("1 invalid action, éé") && long.words().chars().count() < 250);
+        assert!(Mistakes::default().is_empty() && !long.is_empty());
+    }
+
+    #[test]
+    fn any_json_is_an_action_of_a_recording() {
+        for json in [String::from("null"), format!("[{}0]", "0,".repeat(100_000))] {
+            assert_eq!(serde_json::from_str::<Action>(&json).unwrap(), Action::Unknown("null".into()));
         }
     }
 
@@ -503,8 +557,6 @@ mod tests {
             (Action::Move(Direction::Down), r#"{"type":"MOVE_DOWN"}"#),
             (Action::MoveTo { x: 1.0, y: -2.5 }, r#"{"type":"MOVE_TO","position":{"x":1,"y":-2.5}}"#),
             (Action::MoveTo { x: -3.0, y: 1e300 }, r#"{"type":"MOVE_TO","position":{"x":-3,"y":1e+300}}"#),
-            (Action::MoveNowhere, r#"{"type":"MOVE_TO"}"#),
-            (Action::Unknown, "{}"),
         ] {
             assert_eq!(serde_json::to_string(&action).unwrap(), json);
             assert_eq!(serde_json::from_str::<Action>(json).unwrap(), action, "{json} reads back");
@@ -514,13 +566,13 @@ mod tests {
     #[test]
     fn non_finite_coordinates_round_trip_as_unusable() {
         let json = serde_json::to_string(&Action::MoveTo { x: f64::NAN, y: 0.0 }).unwrap();
-        assert_eq!(serde_json::from_str::<Action>(&json).unwrap(), Action::MoveNowhere);
+        assert!(matches!(serde_json::from_str(&json).unwrap(), Action::MoveNowhere(_)));
     }
 
     #[test]
     fn actions_must_be_an_array() {
         let list = json!([{"type": "MOVE_UP"}, 3]);
-        assert_eq!(parse_actions(Some(&list)).unwrap(), [Action::Move(Direction::Up), Action::Unknown]);
+        assert_eq!(parse_actions(Some(&list)).unwrap(), [Action::Move(Direction::Up), Action::Unknown("3".into())]);
         assert_eq!(parse_actions(Some(&json!([]))).unwrap(), []);
         let message = |json: Option<&Value>| parse_actions(json).unwrap_err().to_string();
         assert_eq!(message(Some(&json!({}))), "actions: expected an array of actions, found an object");

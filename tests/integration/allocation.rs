@@ -41,7 +41,13 @@ fn commands() -> Vec<Vec<Action>> {
         Direction::ALL.iter().map(|&direction| vec![Action::Move(direction)]).collect();
     commands.extend([
         vec![],
-        vec![Action::Unknown, Action::MoveNowhere, to(1e300, 0.0), to(0.0, 0.0), to(11.0, 5.0)],
+        vec![
+            Action::Unknown("{}".into()),
+            Action::MoveNowhere("{}".into()),
+            to(1e300, 0.0),
+            to(0.0, 0.0),
+            to(11.0, 5.0),
+        ],
         vec![to(f64::NAN, 1.0), to(6.4, 3.0), Action::Move(Direction::Up)],
     ]);
     commands

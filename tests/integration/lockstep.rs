@@ -65,6 +65,6 @@ proptest! {
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let action = Action::MoveTo { x, y };
         let found = world.attempt(&world.start(), &action).map(|step| step.map(|d| layout.player.towards(d)));
-        prop_assert_eq!(found, Game::new(&layout, &Rules::BLITZ_2025).try_action(action));
+        prop_assert_eq!(found, Game::new(&layout, &Rules::BLITZ_2025).try_action(&action));
     }
 }

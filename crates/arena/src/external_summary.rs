@@ -3,6 +3,7 @@ use serde::Serialize;
 use super::phrases::counted;
 use super::record::{FailureKind, GameRecord};
 use super::series::{Games, Series};
+use getaway::protocol::Mistakes;
 
 /// A bot without failures that misses at least this share of its ticks is reported as late.
 pub const LATE_SHARE: f64 = 0.05;
@@ -20,6 +21,8 @@ pub struct ExternalSummary {
     pub missed_ticks: u64,
     pub late_commands: u64,
     pub invalid_commands: u64,
+    /// The mistakes in the bot's messages, by kind.
+    pub mistakes: Mistakes,
     /// The first failure of each kind, with its map, sample (from 1), tick and description.
     pub failures: Vec<String>,
     /// A description of the failures. Without failures, a note if the bot missed at least
@@ -55,6 +58,7 @@ impl ExternalSummary {
             summary.missed_ticks += u64::from(record.missed_ticks);
             summary.late_commands += u64::from(record.late_commands);
             summary.invalid_commands += u64::from(record.invalid_commands);
+            summary.mistakes.merge(&record.mistakes);
             let Some(failure) = &record.failure else { continue };
             *summary.games_failed_by(failure.kind) += 1;
             if !seen.contains(&failure.kind) {
@@ -110,17 +114,5 @@ impl ExternalSummary {
         is_late.then(|| {
             format!("{name} was late: {missed} of {ticks} ticks ({:.0}%) passed without its command", 100.0 * share)
         })
-    }
-
-    pub fn sentence(&self) -> String {
-        let counts = self.failure_counts();
-        let failures: Vec<String> = counts.iter().map(|count| format!("{} in {}", count.kind, count.games)).collect();
-        let failures = if failures.is_empty() { "no failures".to_owned() } else { failures.join(", ") };
-        let Self { planner, games, late_commands, missed_ticks, invalid_commands, .. } = self;
-        let games = counted(*games, "game", "games");
-        format!(
-            "{planner}: {games}, {failures}; {late_commands} late commands, {missed_ticks} ticks without a command, \
-             {invalid_commands} messages that are not commands"
-        )
     }
 }

@@ -11,6 +11,7 @@ use super::stats::nearest_rank;
 use getaway::fnv::FnvHasher;
 use getaway::game::{LAST_TICK, Plan, Position, Rules, rules_fields};
 use getaway::planner::Source;
+use getaway::protocol::Mistakes;
 use getaway::search::Budget;
 
 /// A fingerprint of the player's positions by tick. The threats are deterministic, so two games on
@@ -131,6 +132,9 @@ pub struct ExternalRecord {
     /// Commands that arrived after their tick was played.
     pub late_commands: u32,
     pub invalid_commands: u32,
+    /// The mistakes in the bot's messages, by kind.
+    #[serde(default, skip_serializing_if = "Mistakes::is_empty")]
+    pub mistakes: Mistakes,
     /// The failure of the bot, if any; the remaining ticks were played without the bot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,

@@ -5,11 +5,11 @@ pub(super) fn destination(
     layout: &Layout,
     rules: &Rules,
     player: Position,
-    action: Action,
+    action: &Action,
 ) -> Result<Option<Position>, ActionError> {
-    let next = match action {
-        Action::Unknown => return Err(ActionError::Unknown),
-        Action::MoveNowhere => return Err(ActionError::NoPosition),
+    let next = match *action {
+        Action::Unknown(_) => return Err(ActionError::Unknown),
+        Action::MoveNowhere(_) => return Err(ActionError::NoPosition),
         Action::Move(direction) => player.towards(direction),
         Action::MoveTo { x, y } => {
             let target = target(layout, x, y)?;
@@ -75,7 +75,7 @@ mod tests {
 
     fn move_to(x: f64, y: f64) -> Result<Option<Position>, ActionError> {
         let layout = room();
-        destination(&layout, &Rules::BLITZ_2025, layout.player, Action::MoveTo { x, y })
+        destination(&layout, &Rules::BLITZ_2025, layout.player, &Action::MoveTo { x, y })
     }
 
     #[test]
@@ -105,10 +105,10 @@ mod tests {
         let layout = room();
         for player in [Position::new(2, 0), Position::new(1, 1)] {
             let asked = Action::MoveTo { x: 2.0, y: 1.0 };
-            assert_eq!(destination(&layout, &Rules::BLITZ_2025, player, asked), Ok(None), "from {player}");
+            assert_eq!(destination(&layout, &Rules::BLITZ_2025, player, &asked), Ok(None), "from {player}");
         }
         assert_eq!(
-            destination(&layout, &Rules::BLITZ_2025, Position::new(1, 1), Action::Move(Direction::Right)),
+            destination(&layout, &Rules::BLITZ_2025, Position::new(1, 1), &Action::Move(Direction::Right)),
             Ok(None)
         );
     }
@@ -116,11 +116,11 @@ mod tests {
     #[test]
     fn blocked_moves_are_refused_silently_and_invalid_actions_are_errors() {
         let layout = room();
-        let from = |player, action| destination(&layout, &Rules::BLITZ_2025, player, action);
+        let from = |player, action: Action| destination(&layout, &Rules::BLITZ_2025, player, &action);
         assert_eq!(from(layout.player, Action::Move(Direction::Left)), Ok(None), "off the grid");
         assert_eq!(from(Position::new(0, 1), Action::Move(Direction::Down)), Ok(None), "a wall");
         assert_eq!(from(layout.player, Action::Move(Direction::Down)), Ok(Some(Position::new(0, 1))));
-        assert_eq!(from(layout.player, Action::Unknown), Err(ActionError::Unknown));
-        assert_eq!(from(layout.player, Action::MoveNowhere), Err(ActionError::NoPosition));
+        assert_eq!(from(layout.player, Action::Unknown("{}".into())), Err(ActionError::Unknown));
+        assert_eq!(from(layout.player, Action::MoveNowhere("{}".into())), Err(ActionError::NoPosition));
     }
 }

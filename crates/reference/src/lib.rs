@@ -94,7 +94,7 @@ impl Game {
 
     /// Returns the tile onto which the action moves the player, or `None` if the server refuses the
     /// action silently. Fails with the error that the server would log.
-    pub fn try_action(&self, action: Action) -> Result<Option<Position>, ActionError> {
+    pub fn try_action(&self, action: &Action) -> Result<Option<Position>, ActionError> {
         command::destination(&self.layout, &self.rules, self.player, action)
     }
 
@@ -121,7 +121,7 @@ impl Game {
     }
 
     fn apply(&mut self, actions: &[Action]) {
-        for &action in actions {
+        for action in actions {
             if let Ok(Some(tile)) = self.try_action(action) {
                 self.player = tile;
                 return;
@@ -230,23 +230,27 @@ mod tests {
             game.step(actions);
             game.player
         };
-        let [left, right, up, down] = Direction::ALL.map(Action::Move);
+        let [left, right, up, down] = Direction::ALL;
         assert_eq!(after(&[]), Position::new(0, 1));
-        assert_eq!(after(&[right, down]), Position::new(1, 1));
+        assert_eq!(after(&[right, down].map(Action::Move)), Position::new(1, 1));
         assert_eq!(
-            after(&[left, up, down, right]),
+            after(&[left, up, down, right].map(Action::Move)),
             Position::new(0, 2),
             "steps off the grid and into walls do not use up the move"
         );
         let failures = [
-            Action::Unknown,
-            Action::MoveNowhere,
+            Action::Unknown("{}".into()),
+            Action::MoveNowhere("{}".into()),
             Action::MoveTo { x: 0.0, y: 0.0 },
             Action::MoveTo { x: 0.0, y: 1.0 },
             Action::MoveTo { x: 9.0, y: 1.0 },
         ];
-        assert_eq!(after(&[&failures[..], &[down, right]].concat()), Position::new(0, 2), "errors are skipped");
-        assert_eq!(after(&[Action::MoveTo { x: 2.0, y: 1.0 }, right]), Position::new(1, 1));
+        assert_eq!(
+            after(&[&failures[..], &[down, right].map(Action::Move)].concat()),
+            Position::new(0, 2),
+            "errors are skipped"
+        );
+        assert_eq!(after(&[Action::MoveTo { x: 2.0, y: 1.0 }, Action::Move(right)]), Position::new(1, 1));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::limits::MAX_FRAMES_PER_TICK;
 use super::mistakes::{Mistake, Mistakes, early_frame};
 use super::socket::{Disconnect, Incoming, Received, Socket, parse_incoming};
 use getaway::game::{Action, FIRST_TICK};
-use getaway::protocol::{ClientFrame, Command};
+use getaway::protocol::{self, ClientFrame, Command};
 use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};
 
 pub(super) enum Answer {
@@ -27,6 +27,8 @@ pub(super) struct CommandCounts {
     /// in time.
     pub late_commands: u32,
     pub invalid_commands: u32,
+    /// Valid commands that contain invalid actions.
+    pub invalid_actions: u32,
 }
 
 pub(super) struct BotConnection<'a> {
@@ -34,11 +36,13 @@ pub(super) struct BotConnection<'a> {
     answered_tick: Option<u32>,
     pub counts: CommandCounts,
     mistakes: Mistakes,
+    invalid_actions: protocol::Mistakes,
 }
 
 impl<'a> BotConnection<'a> {
     pub fn new(socket: &'a mut Socket) -> Self {
-        Self { socket, answered_tick: None, counts: CommandCounts::default(), mistakes: Mistakes::default() }
+        let (mistakes, invalid_actions) = (Mistakes::default(), protocol::Mistakes::default());
+        Self { socket, answered_tick: None, counts: CommandCounts::default(), mistakes, invalid_actions }
     }
 
     pub fn send(&mut self, frame: Utf8Bytes) -> Result<(), Disconnect> {
@@ -65,6 +69,11 @@ impl<'a> BotConnection<'a> {
                 Incoming::Frame(ClientFrame::Command(command)) if command.tick == tick => {
                     self.answered_tick = Some(tick);
                     self.counts.commands += 1;
+                    let has_invalid = command.actions.iter().any(|action| action.invalid().is_some());
+                    self.counts.invalid_actions += u32::from(has_invalid);
+                    for what in self.invalid_actions.add_actions(tick, &command.actions) {
+                        note(format!("ignored {what} (reported once per game)"));
+                    }
                     wire.command = Some(CommandNote { ms, tick: None, actions: command.actions.clone() });
                     return Answer::Actions(command.actions);
                 }

@@ -36,6 +36,8 @@ pub struct GameResult {
     /// in time.
     pub late_commands: u32,
     pub invalid_commands: u32,
+    /// Commands that contain invalid actions.
+    pub invalid_actions: u32,
     /// Set if the bot left or was disconnected; the remaining ticks were played without it.
     #[serde(rename = "left")]
     pub disconnect: Option<BotDisconnect>,
@@ -186,6 +188,7 @@ impl Play<'_> {
             missed_ticks,
             late_commands: counts.late_commands,
             invalid_commands: counts.invalid_commands,
+            invalid_actions: counts.invalid_actions,
             disconnect: left,
             seconds,
             recording,

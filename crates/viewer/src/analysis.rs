@@ -25,6 +25,7 @@ use super::game_log::{GameLog, LoggedTick};
 use super::replay::Replay;
 use getaway::game::{LAST_TICK, Move, POINTS_PER_TICK, Plan, Position, State, Status, World};
 use getaway::planner::{Budget, Decider, Outcome, SurvivalOptions};
+use getaway::protocol::Mistakes;
 use getaway::search::BudgetMeter;
 
 pub const ROOM_TICKS: u16 = 16;
@@ -82,6 +83,8 @@ pub struct CommandCounts {
     pub ignored: usize,
     pub mispredicted: usize,
     pub left_tick: Option<u32>,
+    #[serde(skip_serializing_if = "Mistakes::is_empty")]
+    pub mistakes: Mistakes,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -159,7 +162,9 @@ impl Analysis {
             Some(last) if known == log.ticks.len() => states.push(last.clone()),
             _ => drop(moves.pop()),
         }
-        Self::new(&log.world, &states, &moves, ticks, log.map.clone(), &log.styles, budget)
+        let mut analysis = Self::new(&log.world, &states, &moves, ticks, log.map.clone(), &log.styles, budget);
+        analysis.commands.mistakes = log.mistakes.clone();
+        analysis
     }
 
     pub fn of_states(world: &World, states: &[State], map: Option<String>, budget: Budget) -> Self {

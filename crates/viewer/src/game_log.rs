@@ -11,7 +11,7 @@ use std::sync::Arc;
 use super::recorded::{Positions, file_stem, note_on, team_of};
 use getaway::game::{Direction, Move, Position, Rules, State, Status, Threat, Tile, World};
 use getaway::map::Map;
-use getaway::protocol::{GameMessage, MessageMap, MessageThreat};
+use getaway::protocol::{GameMessage, MessageMap, MessageThreat, Mistakes};
 use getaway::recording::{
     DecisionNotes, Divergence, GameNotes, RecordedTick, RecordingError, RecordingReader, VerifyReport, WireNotes,
     verify_all,
@@ -61,6 +61,8 @@ pub struct GameLog {
     /// The state after the last of `ticks`; `None` if the recording cannot be followed that far.
     pub last: Option<State>,
     pub report: VerifyReport,
+    /// The mistakes in the recorded commands and messages.
+    pub mistakes: Mistakes,
     pub is_cut: bool,
 }
 
@@ -118,6 +120,7 @@ impl GameLog {
             ticks: Vec::new(),
             last: None,
             report,
+            mistakes: Mistakes::default(),
             is_cut: false,
             world: Arc::new(world),
         };
@@ -181,6 +184,10 @@ impl GameLog {
                 Some(next) if next.game_message.tick == line.game_message.tick => continue,
                 next => next,
             };
+            self.mistakes.add_actions(line.game_message.tick, &line.actions);
+            for frame in line.wire.iter().flat_map(|wire| &wire.unreadable) {
+                self.mistakes.add("invalid message", line.game_message.tick, &frame.text, &frame.error);
+            }
             let commanded = state.as_ref().map(|state| self.world.resolve(state, &line.actions));
             let after = match (&state, commanded, &next) {
                 (Some(state), Some(commanded), Some(next)) => self.successor(state, commanded, &next.game_message),
@@ -301,6 +308,11 @@ impl GameLog {
     }
 
     pub fn note(&self) -> Option<String> {
+        let mistakes = (!self.mistakes.is_empty()).then(|| self.mistakes.words());
+        self.note_on_game().into_iter().chain(mistakes).reduce(|one, two| format!("{one}; {two}"))
+    }
+
+    fn note_on_game(&self) -> Option<String> {
         let mut lost = self.ticks.iter().filter(|tick| tick.played.is_some() && tick.commanded != tick.played);
         let is_of_player = |divergence: &Divergence| divergence.path.starts_with("yourCharacter.position");
         let note = match lost.next() {

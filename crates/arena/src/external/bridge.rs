@@ -8,16 +8,18 @@ use std::time::{Duration, Instant};
 use thiserror::Error;
 use tungstenite::client::IntoClientRequest;
 
+use super::EXIT_TIME;
 use super::channel::{Channel, Received};
 use super::pipe::PipeChannel;
 use super::process::{Process, Streams, exit_words};
 use super::socket::SocketChannel;
-use super::{EXIT_TIME, STARTUP_TIME};
 use crate::phrases::counted;
-use getaway::protocol::{ClientFrame, Register, to_json};
+use getaway::protocol::{ClientFrame, Mistakes, Register, to_json};
 
 /// The bridge alternately waits for the server and the bot, each time for at most this long.
 const WAIT_TIME: Duration = Duration::from_millis(1);
+/// Time limit for connecting to the server, which may still be starting.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
 const CONNECT_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Error)]
@@ -58,6 +60,7 @@ pub fn bridge(
     let mut bot = PipeChannel::new(process.child()).map_err(start_error)?;
     server.send(&to_json(register));
     let (mut report, mut failure) = (BridgeReport::default(), None);
+    let mut mistakes = Mistakes::default();
     while !is_stopped() {
         log(&process.take_log());
         match server.receive(Instant::now() + WAIT_TIME) {
@@ -73,9 +76,19 @@ pub fn bridge(
             }
         }
         match bot.receive(Instant::now() + WAIT_TIME) {
-            // The bot's registration is dropped, because the bridge has already registered.
-            Received::Message { text, .. } if matches!(ClientFrame::parse(&text), Ok(ClientFrame::Register(_))) => {}
             Received::Message { text, .. } => {
+                let new = match ClientFrame::parse(&text) {
+                    // Drops the bot's registration, because the bridge has already registered.
+                    Ok(ClientFrame::Register(_)) => continue,
+                    Ok(ClientFrame::Command(command)) => mistakes.add_actions(command.tick, &command.actions),
+                    Ok(ClientFrame::InvalidCommand(error)) => invalid(&mut mistakes, report, &text, &error.to_string()),
+                    Ok(_) => invalid(&mut mistakes, report, &text, "expected a COMMAND"),
+                    Err(error) => {
+                        let hint = "expected a COMMAND; print other text to standard error";
+                        invalid(&mut mistakes, report, &text, &format!("{error}: {hint}"))
+                    }
+                };
+                new.iter().for_each(|what| log(&format!("note: {what} (reported once)\n")));
                 report.commands += 1;
                 server.send(&text);
             }
@@ -96,12 +109,19 @@ pub fn bridge(
     let _ = process.wait(EXIT_TIME, &is_stopped);
     process.kill();
     log(&process.take_log());
+    if !mistakes.is_empty() {
+        log(&format!("note: {}\n", mistakes.words()));
+    }
     failure.map_or(Ok(report), Err)
+}
+
+fn invalid(mistakes: &mut Mistakes, report: BridgeReport, text: &str, error: &str) -> Vec<String> {
+    mistakes.add("invalid message", report.states, text, error).into_iter().collect()
 }
 
 fn connect(url: &str, is_stopped: &dyn Fn() -> bool) -> Result<SocketChannel, BridgeError> {
     let error = |reason: String| BridgeError::Connect { url: url.to_owned(), reason };
-    let deadline = Instant::now() + STARTUP_TIME / 2;
+    let deadline = Instant::now() + CONNECT_TIME;
     let request = || url.into_client_request().map_err(|reason| error(reason.to_string()));
     let parsed = request()?;
     let uri = parsed.uri();

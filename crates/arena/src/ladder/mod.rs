@@ -31,6 +31,7 @@ use super::series::Series;
 use super::stats::Interval;
 use getaway::fnv::FnvHasher;
 use getaway::game::{Rules, rules_fields};
+use getaway::protocol::Mistakes;
 use getaway::search::Budget;
 
 pub use page::{LadderText, ladder_page};
@@ -116,6 +117,7 @@ struct Sums {
     memory_kib_max: u64,
     times: Times,
     last_failure: Option<String>,
+    mistakes: Mistakes,
 }
 
 impl Member {
@@ -135,6 +137,9 @@ impl Member {
         sums.cpu_ms += game.cost.cpu_ms;
         sums.memory_kib_max = sums.memory_kib_max.max(game.cost.memory_kib);
         sums.times.merge(&game.times);
+        if let Some(external) = &game.external {
+            sums.mistakes.merge(&external.mistakes);
+        }
         if failure.is_some() {
             let summary = ExternalSummary::of(self.name.clone(), std::iter::once(game));
             sums.last_failure = summary.failures.into_iter().next();

@@ -8,6 +8,7 @@ use super::{EntrantState, Ladder, Member, PairResult, base_name};
 use crate::eval::MeanCost;
 use crate::record::GameRecord;
 use crate::stats::{Interval, WinDrawLoss};
+use getaway::protocol::Mistakes;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LadderStanding {
@@ -41,6 +42,9 @@ pub struct LadderRow {
     pub failed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<String>,
+    /// The mistakes in a bot's messages, by kind.
+    #[serde(skip_serializing_if = "Mistakes::is_empty")]
+    pub mistakes: Mistakes,
     /// Mean score; a failed game counts as 0 points.
     pub score_mean: f64,
     pub survived_share: f64,
@@ -165,6 +169,7 @@ impl Member {
             games: sums.games,
             failed: sums.failed,
             last_failure: sums.last_failure.clone(),
+            mistakes: sums.mistakes.clone(),
             score_mean: sums.points as f64 / games,
             survived_share: sums.survived as f64 / games,
             cost: MeanCost {

@@ -335,3 +335,6 @@ fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result<(),
     };
     Ok(writeln!(out, "{} games; {open}", standing.games)?)
 }
+    for row in standing.entrants.iter().filter(|row| !row.mistakes.is_empty()) {
+        writeln!(out, "{}: {}", one_line(&row.name), one_line(&row.mistakes.words()))?;
+    }

@@ -299,12 +299,17 @@ fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
     if sources.search > 0 || report.external.is_none() {
         writeln!(out, "decisions: first {first:.3} ms, then p50 {p50:.3}, p99 {p99:.3}, max {max:.3} ms")?;
     }
-    if let Some(ExternalRecord { commands, missed_ticks, late_commands, invalid_commands, .. }) = &report.external {
+    if let Some(ExternalRecord { commands, missed_ticks, late_commands, invalid_commands, mistakes, .. }) =
+        &report.external
+    {
         writeln!(
             out,
             "{commands} commands, {missed_ticks} ticks without a command, {late_commands} late commands, \
              {invalid_commands} messages that are not commands"
         )?;
+        if !mistakes.is_empty() {
+            writeln!(out, "{}", one_line(&mistakes.words()))?;
+        }
     } else {
         let SourceCounts { plan, search, fallback } = sources;
         writeln!(

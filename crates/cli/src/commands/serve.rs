@@ -140,6 +140,9 @@ fn sentence(result: &GameResult) -> String {
     if result.invalid_commands > 0 {
         text += &format!(", {} commands that could not be read", result.invalid_commands);
     }
+    if result.invalid_actions > 0 {
+        text += &format!(", {} commands with invalid actions", result.invalid_actions);
+    }
     if let Some(disconnect) = &result.disconnect {
         text += &format!(", disconnected in tick {} ({})", disconnect.tick, disconnect.reason);
     }

@@ -4,10 +4,11 @@ use clap::Args;
 use serde_json::Value;
 
 use getaway::game::Action;
-use getaway::protocol::{TraceTick, parse_actions, parser_words, write_line};
+use getaway::protocol::{Mistakes, TraceTick, parse_actions, parser_words, write_line};
 
 use crate::CliError;
 use crate::arguments::{MapArgs, RulesArgs, world_of};
+use crate::output::note;
 
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
@@ -36,13 +37,20 @@ pub(crate) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl 
     let world = world_of(&map, &args.rules.rules()?)?;
     let mut state = world.start();
     let mut lines = Lines { input, line: Vec::new(), number: 0 };
+    let mut mistakes = Mistakes::default();
     while !state.is_over() {
         let Some(command) = lines.next_command()? else { break };
+        for what in mistakes.add_actions(state.tick().into(), &command) {
+            note(&format!("line {}: ignored {what} (reported once)", lines.number));
+        }
         if world.play(&mut state, &command).is_err() {
             break;
         }
         write_line(&mut *out, &TraceTick::of_state(&world, &state))?;
         out.flush()?;
+    }
+    if !mistakes.is_empty() {
+        note(&mistakes.words());
     }
     Ok(())
 }

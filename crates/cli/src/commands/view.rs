@@ -15,7 +15,9 @@ use getaway::game::{State, World};
 use getaway::map::Map;
 use getaway::planner::{Budget, DEFAULT_NAME, PlannerSpec};
 use getaway::recording::WireNotes;
-use getaway_arena::{Entrant, ExternalBot, ExternalGame, ExternalOptions, ExternalTick, SeriesError, play_external};
+use getaway_arena::{
+    Entrant, ExternalBot, ExternalGame, ExternalOptions, ExternalTick, PlayedGame, SeriesError, play_external,
+};
 use getaway_server::ViewerServer;
 use getaway_viewer::{
     ANALYSIS_TICKS, Analysis, GameLibrary, GifOptions, Layers, LiveReplay, Page, PageSource, PictureOptions,
@@ -25,7 +27,7 @@ use getaway_viewer::{
 use super::analyse::{known_maps, read, read_log};
 use super::replay::list_files;
 
-use crate::arguments::{BotArgs, MapArgs, PlaygroundArgs, RulesArgs, integer, seed, world_of};
+use crate::arguments::{BotArgs, MapArgs, PlaygroundArgs, RulesArgs, bot_failure, integer, seed, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, note, one_line};
 use crate::{CliError, Host};
 
@@ -336,7 +338,14 @@ impl Player {
                     on_state(state);
                     on_wire(&wire);
                 });
-                played.map_err(SeriesError::External)?.state
+                let PlayedGame { state, record, .. } = played.map_err(SeriesError::External)?;
+                if !record.mistakes.is_empty() {
+                    note(&record.mistakes.words());
+                }
+                if let Err(error) = bot_failure(&record) {
+                    note(&error.to_string());
+                }
+                state
             }
         };
         on_state(&last);

@@ -32,6 +32,9 @@ pub(crate) fn write_costs(entrants: &EntrantResults, out: &mut impl Write) -> Re
         for failure in &bot.failures {
             writeln!(out, "{} {}", one_line(&bot.planner), one_line(failure))?;
         }
+        if !bot.mistakes.is_empty() {
+            writeln!(out, "{}: {}", one_line(&bot.planner), one_line(&bot.mistakes.words()))?;
+        }
     }
     Ok(())
 }

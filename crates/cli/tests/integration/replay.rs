@@ -69,7 +69,8 @@ fn commute(world: &World, state: &State) -> Vec<Action> {
     let (width, height) = (f64::from(world.layout().width), f64::from(world.layout().height));
     let leg = f64::from(state.tick() / 25);
     let far = Action::MoveTo { x: (leg * 5.5) % width, y: (leg * 3.5) % height };
-    vec![far, Action::MoveTo { x: -1.0, y: height }, Action::Unknown].into_iter().chain(stroll(world, state)).collect()
+    let failures = [far, Action::MoveTo { x: -1.0, y: height }, Action::Unknown("\"DANCE\"".into())];
+    failures.into_iter().chain(stroll(world, state)).collect()
 }
 
 /// Flees, but first tries to enter each adjacent see-through tile, which only threats can enter.
@@ -538,7 +539,7 @@ fn recording_round_trips_and_nothing_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let world = World::new(&our_map("roundabout"), &Rules::BLITZ_2025).unwrap();
     let frame = MessageWriter::new(&world, "team").write(&world.start());
-    let actions = [Action::MoveTo { x: 1.5, y: -2.0 }, Action::MoveNowhere];
+    let actions = [Action::MoveTo { x: 1.5, y: -2.0 }, Action::MoveNowhere(r#"{"note":1,"type":"MOVE_TO"}"#.into())];
     for name in ["new/folder/a.jsonl", "a.jsonl.gz"] {
         let path = folder.path().join(name);
         let mut writer = RecordingWriter::create(&path).unwrap();

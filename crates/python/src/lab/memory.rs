@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use numpy::ndarray::ArrayViewD;
 use numpy::npyffi::NPY_ARRAY_WRITEABLE;
-use numpy::{Element, PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{Element, PyArrayDyn, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;

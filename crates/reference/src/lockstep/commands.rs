@@ -31,8 +31,8 @@ pub fn random_action(layout: &Layout, player: Position, dice: &mut Dice) -> Acti
     let anywhere = |dice: &mut Dice| Position::new(dice.between(-1, layout.width), dice.between(-1, layout.height));
     match dice.below(16) {
         0..=4 => Action::Move(dice.pick(&Direction::ALL)),
-        5 => Action::Unknown,
-        6 => Action::MoveNowhere,
+        5 => Action::Unknown("{}".into()),
+        6 => Action::MoveNowhere(r#"{"type":"MOVE_TO"}"#.into()),
         7 => to(player),
         8 => to(Position::new(player.x + dice.between(-2, 2), player.y + dice.between(-2, 2))),
         9 => Action::MoveTo { x: dice.pick(&WILD_COORDINATES), y: f64::from(player.y) },
@@ -90,7 +90,8 @@ mod tests {
         for direction in Direction::ALL {
             assert!(actions.contains(&Action::Move(direction)));
         }
-        assert!(actions.contains(&Action::Unknown) && actions.contains(&Action::MoveNowhere));
+        assert!(actions.iter().any(|action| matches!(action, Action::Unknown(_))));
+        assert!(actions.iter().any(|action| matches!(action, Action::MoveNowhere(_))));
         let some = |is: fn(f64) -> bool| actions.iter().any(|a| matches!(a, Action::MoveTo { x, .. } if is(*x)));
         assert!(
             some(f64::is_nan) && some(|x| x > 1e9) && some(|x| x < -1e9) && some(|x| x == -0.5) && some(|x| x == 2.0)

@@ -172,11 +172,11 @@ impl GamePair<'_> {
         coverage.actions += 1;
         coverage.action_errors += u64::from(found.is_err());
         coverage.refusals += u64::from(found == Ok(None));
-        same(format_args!("action {index}"), found, self.reference.try_action(*action))
+        same(format_args!("action {index}"), found, self.reference.try_action(action))
     }
 
     fn compare_moves(&self) -> Result<(), Difference> {
-        let open = |&direction: &Direction| matches!(self.reference.try_action(Action::Move(direction)), Ok(Some(_)));
+        let open = |&direction: &Direction| matches!(self.reference.try_action(&Action::Move(direction)), Ok(Some(_)));
         let open = Direction::ALL.into_iter().filter(open).map(Move::from).chain([Move::Stay]);
         let found: Vec<Move> = self.world.moves(&self.state).collect();
         same("moves", found, open.collect())

@@ -116,7 +116,7 @@ impl<const N: usize> Board<N> {
             game.player = position;
             let mut neighbours = Tiles::single(tile as u16);
             for direction in Direction::ALL {
-                if let Ok(Some(next)) = game.try_action(Action::Move(direction)) {
+                if let Ok(Some(next)) = game.try_action(&Action::Move(direction)) {
                     neighbours.insert(self.tile(next));
                     self.open.insert(self.tile(next));
                 }

@@ -199,7 +199,7 @@ fn failed_recording_does_not_end_the_game() {
     play_along(&server, &deadly_map(), &Rules::BLITZ_2025);
     assert_eq!(server.result(1).recording, None);
     let expected = format!("{} already exists; this game is not recorded", taken.display());
-    assert_eq!(server.notes(0), [expected]);
+    assert!(server.notes(0).contains(&expected));
     assert_eq!(std::fs::read_to_string(&taken).unwrap(), "mine");
     server.ended();
 }
@@ -220,7 +220,8 @@ fn servers_that_record_into_one_file_do_not_mix_their_games() {
     let recorded: Vec<_> = [&first, &second].iter().filter_map(|result| result.recording.as_ref()).collect();
     assert_eq!(recorded, [&file]);
     let expected = format!("{} already exists; this game is not recorded", file.display());
-    assert_eq!([one.notes(0), other.notes(0)].concat(), [expected]);
+    let notes = [one.notes(0), other.notes(0)].concat();
+    assert_eq!(notes.iter().filter(|note| **note == expected).count(), 1, "{notes:?}");
     let report = verify(&file, &Rules::BLITZ_2025).unwrap();
     assert_eq!((report.divergence, report.status), (None, Status::Caught));
     one.ended();

@@ -214,9 +214,13 @@ pub fn drive(tick: u32) -> Vec<Action> {
     let direction = Direction::ALL[(tick / 3 * 7 % 4) as usize];
     match tick % 11 {
         0 => vec![],
-        1 => vec![Action::Unknown, Action::Move(direction)],
+        1 => vec![Action::Unknown("{}".into()), Action::Move(direction)],
         2 => vec![Action::MoveTo { x: f64::from(tick % 17), y: f64::from(tick % 13) }],
-        3 => vec![Action::MoveNowhere, Action::MoveTo { x: 1.5, y: -0.5 }, Action::Move(direction.reverse())],
+        3 => vec![
+            Action::MoveNowhere(r#"{"type":"MOVE_TO"}"#.into()),
+            Action::MoveTo { x: 1.5, y: -0.5 },
+            Action::Move(direction.reverse()),
+        ],
         _ => vec![Action::Move(direction), Action::Move(direction.reverse())],
     }
 }

@@ -117,7 +117,7 @@ fn recordings_are_shown_as_recorded() {
     {
         let replay = Replay::of_recording(&path, &Rules::BLITZ_2025).unwrap();
         let ticks: Vec<_> = RecordingReader::open(&path).unwrap().map(Result::unwrap).collect();
-        assert_eq!(replay.note, None);
+        assert!(replay.note.is_none_or(|note| note.contains("invalid actions, the first ")));
         assert_eq!(replay.frames.len(), ticks.len() + 1, "includes the state after the last command");
         for (frame, tick) in replay.frames.iter().zip(&ticks) {
             let message = &tick.game_message;

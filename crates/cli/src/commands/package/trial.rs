@@ -158,7 +158,8 @@ impl Seen {
 impl Trial {
     /// Returns true if the bot disconnected during the game: its log may then explain why.
     fn judge_game(&mut self, result: &GameResult, has_ended: Option<bool>, end: &ProgramEnd) -> bool {
-        let GameResult { map, score, tick, commands, missed_ticks, invalid_commands, seconds, .. } = result;
+        let GameResult { map, score, tick, commands, missed_ticks, invalid_commands, invalid_actions, seconds, .. } =
+            result;
         let memory_mb = end.cost.memory_kib >> 10;
         let cost = if memory_mb > 0 {
             format!(", {memory_mb} MiB, {} ms of processor time", end.cost.cpu_ms)
@@ -186,6 +187,9 @@ impl Trial {
         }
         if *invalid_commands > 0 {
             self.notes.push(format!("{invalid_commands} commands that the server could not read"));
+        }
+        if *invalid_actions > 0 {
+            self.notes.push(format!("{invalid_actions} commands with invalid actions, which the server ignores"));
         }
         if memory_mb > MEMORY_MB_MAX {
             self.notes.push(format!("{memory_mb} MiB of memory: expected at most {MEMORY_MB_MAX}"));
