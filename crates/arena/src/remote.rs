@@ -5,7 +5,6 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,10 +27,7 @@ struct Spec {
     seed: u64,
     rules: Rules,
     budget: Budget,
-    tick_ms: u64,
-    restart: bool,
-    memory_mb_max: Option<u64>,
-    cpu_ms_max: Option<u64>,
+    external: ExternalOptions,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -83,7 +79,6 @@ impl Series {
             difficulty: String::new(),
             layout: map.layout().clone(),
         };
-        let tick_ms = u64::try_from(self.external().tick_time.as_millis()).unwrap_or(u64::MAX);
         to_json(&Spec {
             version: BUILD.to_owned(),
             maps: self.maps().iter().map(map).collect(),
@@ -92,21 +87,15 @@ impl Series {
             seed,
             rules,
             budget,
-            tick_ms,
-            restart: self.external().restart,
-            memory_mb_max: self.external().memory_mb_max,
-            cpu_ms_max: self.external().cpu_ms_max,
+            external: self.external().clone(),
         })
     }
 
     /// Reads a series from JSON. `host` finds external planners.
     pub fn from_spec(spec: &str, host: Option<&dyn PlannerHost>) -> Result<Self, SeriesError> {
         let spec: Spec = serde_json::from_str(spec).map_err(|error| SeriesError::Spec(error.to_string()))?;
-        let Spec { version, maps, planners, samples, seed, rules, budget, .. } = spec;
-        let (tick_time, restart) = (Duration::from_millis(spec.tick_ms), spec.restart);
-        let (memory_mb_max, cpu_ms_max) = (spec.memory_mb_max, spec.cpu_ms_max);
+        let Spec { version, maps, planners, samples, seed, rules, budget, external } = spec;
         check_build(&version).map_err(SeriesError::Spec)?;
-        let external = ExternalOptions { tick_time, restart, logs: None, memory_mb_max, cpu_ms_max };
         let options = SeriesOptions { planners, samples, seed, rules, budget };
         Ok(Self::with_host(&maps, options, host)?.with_external(external))
     }

@@ -13,17 +13,19 @@ use super::process::{Process, Streams, exit_words, last_log_line};
 use super::socket::{Port, SocketChannel};
 use super::usage::UsageMeter;
 use super::{
-    CRASH_TIME, EXIT_TIME, ExternalBot, ExternalOptions, FRAMES_PER_TICK_MAX, LOG_BYTES_MAX, SILENT_TICKS_MAX,
-    STARTUP_TIME, Stopped, Transport,
+    CRASH_TIME, EXIT_TIME, ExternalBot, ExternalOptions, FRAMES_PER_TICK_MAX, LATE_START_TIME, LOG_BYTES_MAX,
+    SILENT_TICKS_MAX, Stopped, Transport,
 };
 use crate::game::TEAM;
 use crate::journal::FileKind;
 use crate::record::{Cost, ExternalRecord, Failure, FailureKind, MovesFingerprint, Times};
 use getaway::game::{Action, FIRST_TICK, Plan, State, World};
-use getaway::protocol::{ClientFrame, Command, MessageWriter};
+use getaway::protocol::{ClientFrame, Command, MAX_CLIENT_FRAME_BYTES, MessageWriter};
 use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};
 
 const LOG: FileKind = FileKind { name: "log", version: 1 };
+/// The option of `getaway` that sets [`ExternalOptions::startup_time`].
+const START_OPTION: &str = "--bot-start-ms";
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A piped bot that is running but not playing.
@@ -96,9 +98,6 @@ impl ExternalHost {
             Transport::Pipe => self.pipe(&mut play),
         };
         let Ok(log) = log else { return Ok(None) };
-        if let Some(failure) = &mut play.record.failure {
-            failure.detail += &last_log_line(&log);
-        }
         if let Some(folder) = self.options.logs.as_deref().filter(|_| !log.is_empty()) {
             write_log(folder, game.log_name, &log)?;
         }
@@ -111,6 +110,7 @@ impl ExternalHost {
             return Ok(String::new());
         };
         let command = play.game.bot.command.replace("{url}", &url);
+        let address = format!("{url}, the address in SERVER_URL");
         let environment = [("SERVER_URL", url), ("SEED", play.game.seed.to_string())];
         let mut process = match Process::start(&command, Streams::Logged, &environment) {
             Ok(process) => process,
@@ -119,22 +119,36 @@ impl ExternalHost {
                 return Ok(String::new());
             }
         };
-        let channel = port.accept(&mut process, Instant::now() + STARTUP_TIME, play.is_stopped);
+        let (start, limit) = (Instant::now(), self.options.startup_time);
+        let accepted = port.accept(&mut process, start + limit + LATE_START_TIME, play.is_stopped);
+        let elapsed = start.elapsed();
         if (play.is_stopped)() {
             return Err(Stopped);
         }
-        match channel {
-            Some(mut channel) => {
-                self.exec_connected(play, &mut channel, &mut process)?;
+        match accepted {
+            Ok(mut channel) => {
+                if elapsed > limit {
+                    play.fail(FailureKind::Silence, format!("connected only {}", late_words(elapsed, limit)));
+                } else {
+                    self.exec_connected(play, &mut channel, &mut process)?;
+                }
+                play.explain_failure(&mut process);
                 channel.close(play.is_stopped);
                 let _ = process.wait(EXIT_TIME, play.is_stopped);
             }
-            None => match process.status() {
-                Some(status) => {
-                    play.fail(FailureKind::Crash, format!("{} before it connected", exit_words(Some(status))));
+            Err(refusal) => {
+                match process.status() {
+                    Some(status) => {
+                        let end = exit_words(Some(status));
+                        play.fail(FailureKind::Crash, format!("{end} before it connected to {address}{refusal}"));
+                    }
+                    None => {
+                        let late = late_words(elapsed, limit);
+                        play.fail(FailureKind::Silence, format!("not connected to {address}, {late}{refusal}"));
+                    }
                 }
-                None => play.fail(FailureKind::Silence, format!("did not connect within {STARTUP_TIME:?}")),
-            },
+                play.explain_failure(&mut process);
+            }
         }
         process.kill();
         Ok(process.take_log())
@@ -146,12 +160,18 @@ impl ExternalHost {
         channel: &mut SocketChannel,
         process: &mut Process,
     ) -> Result<(), Stopped> {
-        match play.receive(channel, Instant::now() + STARTUP_TIME)? {
+        let limit = self.options.startup_time;
+        match play.receive(channel, Instant::now() + limit)? {
             Received::Message { text, .. } => match ClientFrame::parse(&text) {
                 Ok(ClientFrame::Register(_)) => return play.play(channel, process, Duration::ZERO),
-                _ => play.fail(FailureKind::Garbage, "its first message is not REGISTER".to_owned()),
+                _ => {
+                    let detail = format!("its first message is not REGISTER: {}", shortened(&text));
+                    play.fail(FailureKind::Garbage, detail);
+                }
             },
-            Received::Nothing => play.fail(FailureKind::Silence, "did not register".to_owned()),
+            Received::Nothing => {
+                play.fail(FailureKind::Silence, format!("did not register within {limit:?} ({START_OPTION})"));
+            }
             Received::Closed => play.fail_closed(process)?,
             Received::Broken(what) => play.fail(FailureKind::Garbage, what),
         }
@@ -163,7 +183,7 @@ impl ExternalHost {
         let (mut process, mut channel, startup_time) = match idle {
             Some((process, channel)) => (process, channel, Duration::ZERO),
             None => match self.start_piped(play.game) {
-                Ok((process, channel)) => (process, channel, STARTUP_TIME),
+                Ok((process, channel)) => (process, channel, self.options.startup_time),
                 Err(error) => {
                     play.fail(FailureKind::Crash, format!("cannot be started: {error}"));
                     return Ok(String::new());
@@ -171,6 +191,7 @@ impl ExternalHost {
             },
         };
         play.play(&mut channel, &mut process, startup_time)?;
+        play.explain_failure(&mut process);
         if play.record.failure.is_none() && !play.is_behind && !self.options.restart {
             let log = process.take_log();
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
@@ -228,6 +249,8 @@ struct Play<'a> {
     times: Times,
     silent_ticks: u32,
     sent_garbage: bool,
+    /// The time at which a new process that has not sent a message was started, and its limit.
+    start: Option<(Instant, Duration)>,
     answered_tick: Option<u32>,
     /// True if the bot did not answer the last finished tick in time, so it may still be busy.
     is_behind: bool,
@@ -258,6 +281,7 @@ impl<'a> Play<'a> {
             times: Times::default(),
             silent_ticks: 0,
             sent_garbage: false,
+            start: None,
             answered_tick: None,
             is_behind: false,
             sent: Instant::now(),
@@ -267,6 +291,17 @@ impl<'a> Play<'a> {
 
     fn fail(&mut self, kind: FailureKind, detail: String) {
         self.record.failure = Some(Failure { kind, tick: self.state.tick(), detail });
+    }
+
+    /// Adds the line of the log that most likely names the error. Must be called before the channel is
+    /// closed, because a bot can print an error that is only the result of this.
+    fn explain_failure(&mut self, process: &mut Process) {
+        let Some(failure) = &mut self.record.failure else { return };
+        if process.status().is_some() {
+            // Waits for the rest of the log.
+            process.kill();
+        }
+        failure.detail += &last_log_line(&process.log());
     }
 
     fn fail_closed(&mut self, process: &mut Process) -> Result<(), Stopped> {
@@ -299,6 +334,7 @@ impl<'a> Play<'a> {
         let writer = MessageWriter::new(self.game.world, TEAM);
         self.usage = Some(UsageMeter::new(process.id()));
         let mut extra_time = startup_time;
+        self.start = (!startup_time.is_zero()).then(|| (Instant::now(), startup_time));
         while !self.state.is_over() && self.record.failure.is_none() {
             self.sent = Instant::now();
             channel.send(&writer.write(&self.state));
@@ -327,11 +363,14 @@ impl<'a> Play<'a> {
                 return Ok(None);
             }
             match received {
-                Received::Message { text, arrived } => match self.read(&text, arrived) {
-                    ControlFlow::Break(answer) => return Ok(answer),
-                    ControlFlow::Continue(()) => {}
-                },
-                Received::Nothing => return Ok(self.miss()),
+                Received::Message { text, arrived } => {
+                    self.start = None;
+                    match self.read(&text, arrived) {
+                        ControlFlow::Break(answer) => return Ok(answer),
+                        ControlFlow::Continue(()) => {}
+                    }
+                }
+                Received::Nothing => return self.miss(channel),
                 Received::Closed => {
                     self.fail_closed(process)?;
                     return Ok(None);
@@ -353,6 +392,7 @@ impl<'a> Play<'a> {
         match ClientFrame::parse(message) {
             Ok(ClientFrame::Command(command)) if command.tick == tick => {
                 self.record.commands += 1;
+                self.record.mistakes.add_actions(tick, &command.actions);
                 self.times.add(elapsed);
                 self.wire.command = Some(CommandNote { ms, tick: None, actions: command.actions.clone() });
                 (self.answered_tick, self.is_behind) = (Some(tick), false);
@@ -363,6 +403,9 @@ impl<'a> Play<'a> {
                 if self.answered_tick != Some(found) && (u32::from(FIRST_TICK)..tick).contains(&found) {
                     self.record.late_commands += 1;
                     self.wire.late.push(CommandNote { ms, tick: Some(found), actions });
+                } else if found > tick || found < FIRST_TICK.into() {
+                    let error = format!("expected tick {tick}");
+                    self.record.mistakes.add("unexpected command", tick, message, &error);
                 }
                 // A command for another tick still shows that the bot is alive.
                 self.silent_ticks = 0;
@@ -376,33 +419,48 @@ impl<'a> Play<'a> {
                     ClientFrame::Unknown(what) => format!("{what}: expected a COMMAND"),
                     _ => "expected a COMMAND".to_owned(),
                 };
-                self.record.invalid_commands += 1;
-                self.wire.unreadable.push(UnreadableNote { ms, text: shortened(message), error });
+                self.add_invalid(message, ms, error);
                 self.sent_garbage = true;
                 ControlFlow::Continue(())
             }
             // The message is too long or not JSON, so the server would close the connection.
             Err(error) => {
-                self.record.invalid_commands += 1;
-                let text = shortened(message);
-                self.wire.unreadable.push(UnreadableNote { ms, text, error: error.to_string() });
-                self.fail(FailureKind::Garbage, error.to_string());
+                let is_text = message.len() <= MAX_CLIENT_FRAME_BYTES && self.game.bot.transport == Transport::Pipe;
+                let hint = if is_text { "; print other text to standard error" } else { "" };
+                self.add_invalid(message, ms, error.to_string());
+                let text = self.wire.unreadable.last().map_or("", |note| &note.text);
+                self.fail(FailureKind::Garbage, format!("{error}, found {text}: expected a COMMAND{hint}"));
                 ControlFlow::Break(None)
             }
         }
     }
 
-    fn miss(&mut self) -> Option<Vec<Action>> {
+    fn add_invalid(&mut self, message: &str, ms: f64, error: String) {
+        self.record.invalid_commands += 1;
+        self.record.mistakes.add("invalid message", self.state.tick().into(), message, &error);
+        self.wire.unreadable.push(UnreadableNote { ms, text: shortened(message), error });
+    }
+
+    fn miss(&mut self, channel: &mut dyn Channel) -> Result<Option<Vec<Action>>, Stopped> {
         self.silent_ticks += 1;
         if self.silent_ticks >= SILENT_TICKS_MAX {
-            let kind = if self.sent_garbage { FailureKind::Garbage } else { FailureKind::Silence };
-            self.fail(kind, format!("no command for {SILENT_TICKS_MAX} ticks"));
-            return None;
+            let silence = format!("no command for {SILENT_TICKS_MAX} ticks");
+            if let Some((start, limit)) = self.start {
+                let first = self.receive(channel, Instant::now() + LATE_START_TIME)?;
+                let verb =
+                    if matches!(first, Received::Message { .. }) { "its first message came" } else { "no message" };
+                self.fail(FailureKind::Silence, format!("{silence}: {verb} {}", late_words(start.elapsed(), limit)));
+            } else if self.sent_garbage {
+                self.fail(FailureKind::Garbage, format!("{silence}: {}", self.record.mistakes.words()));
+            } else {
+                self.fail(FailureKind::Silence, silence);
+            }
+            return Ok(None);
         }
         self.is_behind = true;
         self.record.missed_ticks += 1;
         self.times.add(self.sent.elapsed());
-        Some(Vec::new())
+        Ok(Some(Vec::new()))
     }
 
     /// Waits for a message like [`Channel::receive`], but also returns `Nothing` if the bot exceeds
@@ -442,6 +500,10 @@ impl<'a> Play<'a> {
         let Self { state, record, moves, line, times, cost, .. } = self;
         PlayedGame { state, record, moves, line, times, cost }
     }
+}
+
+fn late_words(elapsed: Duration, limit: Duration) -> String {
+    format!("{:.1} s after its start: expected at most {limit:?} ({START_OPTION})", elapsed.as_secs_f64())
 }
 
 /// Writes a log. An existing file is overwritten only if it is a log.

@@ -25,16 +25,20 @@ mod usage;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 pub use bridge::{BridgeError, BridgeReport, bridge};
 
 pub(crate) use game::ExternalHost;
 pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
 pub use program::{Program, ProgramEnd};
 
-/// Time limit for a program to start and connect, and again to register. A new piped program
-/// instead has this time, plus `tick_time`, to start and send its first command. The limit is twice
-/// the server's registration timeout, because a program also needs time to start.
+/// The default of [`ExternalOptions::startup_time`]: twice the server's registration timeout, because a
+/// program also needs time to start.
 pub const STARTUP_TIME: Duration = Duration::from_secs(10);
+/// Time to wait for a program that has not started within its limit, so that the error can name the
+/// time that the program needs.
+const LATE_START_TIME: Duration = Duration::from_secs(3);
 /// A bot that sends no command for this many consecutive ticks loses: 2 s at the server's pace.
 pub const SILENT_TICKS_MAX: u32 = 20;
 /// Maximum number of messages from a bot per tick, as on the server.
@@ -52,16 +56,20 @@ const LOG_TAIL_CHARS: usize = 300;
 #[derive(Debug)]
 struct Stopped;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExternalOptions {
     /// The time limit per tick. If the command is late, the tick is played without it.
     pub tick_time: Duration,
+    /// The time limit for a program to start and connect, and again to register. A new piped program
+    /// instead has this time, plus `tick_time`, to start and send its first command.
+    pub startup_time: Duration,
     /// True to start a new process for every game. Otherwise a piped program plays one game after
     /// another until it fails, exits, or does not answer the last state of a game in time. A
     /// websocket program always plays a single game.
     pub restart: bool,
     /// The folder for the bots' logs, one file per game. If `None`, logs are discarded, except that
     /// the record of a failed game keeps one line of its log.
+    #[serde(skip)]
     pub logs: Option<PathBuf>,
     /// Maximum total memory of a bot's processes in MiB, checked only on Linux. Exceeding this
     /// limit is a failure.
@@ -75,6 +83,7 @@ impl Default for ExternalOptions {
     fn default() -> Self {
         Self {
             tick_time: Duration::from_millis(100),
+            startup_time: STARTUP_TIME,
             restart: false,
             logs: None,
             memory_mb_max: None,

@@ -150,6 +150,10 @@ impl Process {
         }
     }
 
+    pub fn log(&self) -> String {
+        String::from_utf8_lossy(&self.log.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
+    }
+
     pub fn take_log(&self) -> String {
         let bytes = std::mem::take(&mut *self.log.lock().unwrap_or_else(PoisonError::into_inner));
         String::from_utf8_lossy(&bytes).into_owned()

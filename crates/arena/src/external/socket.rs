@@ -38,26 +38,33 @@ impl Port {
         Ok(format!("ws://{}", self.0.local_addr()?))
     }
 
-    /// Waits for the bot to connect. Returns `None` if `deadline` passes, the process exits or
-    /// `is_stopped` returns true before that.
+    /// Waits for the bot to connect. Fails if `deadline` passes, the process exits or `is_stopped`
+    /// returns true before that. The error is empty, or a suffix that says how often the bot tried,
+    /// and why its last handshake failed.
     pub fn accept(
         &self,
         process: &mut Process,
         deadline: Instant,
         is_stopped: &dyn Fn() -> bool,
-    ) -> Option<SocketChannel> {
+    ) -> Result<SocketChannel, String> {
+        let (mut tries, mut reason) = (0, String::new());
         while Instant::now() < deadline && !is_stopped() {
             if let Ok((connection, _)) = self.0.accept() {
                 let deadline = deadline.min(Instant::now() + HANDSHAKE_TIME);
-                if let Ok(channel) = SocketChannel::accept(connection, deadline, is_stopped) {
-                    return Some(channel);
+                match SocketChannel::accept(connection, deadline, is_stopped) {
+                    Ok(channel) => return Ok(channel),
+                    Err(error) => (tries, reason) = (tries + 1, handshake_words(&error)),
                 }
             } else if process.status().is_some() {
-                return None;
+                break;
             }
             thread::sleep(POLL_INTERVAL);
         }
-        None
+        Err(match tries {
+            0 => String::new(),
+            1 => format!("; its handshake failed: {reason}"),
+            _ => format!("; {tries} handshakes failed, the last because of this: {reason}"),
+        })
     }
 }
 
@@ -73,7 +80,9 @@ impl SocketChannel {
             .max_write_buffer_size(UNSENT_BYTES_MAX);
         let port = connection.local_addr()?.port();
         let attempt = tungstenite::accept_hdr_with_config(Stream::over(connection)?, refuse_pages(port), Some(limits));
-        Ok(Self(shake_hands(attempt, deadline, is_stopped)?))
+        let mut socket = shake_hands(attempt, deadline, is_stopped)?;
+        socket.get_mut().end_head();
+        Ok(Self(socket))
     }
 
     pub fn connect(
@@ -82,7 +91,8 @@ impl SocketChannel {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Self, Error> {
         let attempt = tungstenite::client(request, Stream::over(connection)?);
-        let (socket, _) = shake_hands(attempt, Instant::now() + HANDSHAKE_TIME, is_stopped)?;
+        let (mut socket, _) = shake_hands(attempt, Instant::now() + HANDSHAKE_TIME, is_stopped)?;
+        socket.get_mut().end_head();
         Ok(Self(socket))
     }
 
@@ -118,20 +128,41 @@ fn shake_hands<R: HandshakeRole<InternalStream = Stream>>(
     }
 }
 
-/// Rejects web pages. A browser sends the origin of the page; a program sends no origin or the
-/// server's address.
+fn handshake_words(error: &Error) -> String {
+    match error {
+        Error::Http(response) => {
+            let body = response.body().as_deref().unwrap_or_default();
+            String::from_utf8_lossy(body).trim().to_owned()
+        }
+        Error::Io(error) if error.kind() == ErrorKind::TimedOut => format!("no request within {HANDSHAKE_TIME:?}"),
+        error => error.to_string(),
+    }
+}
+
+/// Rejects web pages. A browser sends the origin of the page. A program sends no origin, the server's
+/// address, or an address of this machine without a port, which libraries for Go require.
 #[allow(clippy::result_large_err, reason = "the library decides the type")]
 fn refuse_pages(port: u16) -> impl Callback {
     move |request: &Request, response: Response| {
-        let own = ["127.0.0.1", "localhost"].map(|name| format!("http://{name}:{port}"));
-        let is_own = |origin: &HeaderValue| own.iter().any(|own| origin == own.as_str());
-        if request.headers().get_all(ORIGIN).iter().all(is_own) {
+        let is_program = |origin: &HeaderValue| is_program(origin.to_str().unwrap_or_default(), port);
+        let Some(origin) = request.headers().get_all(ORIGIN).iter().find(|&origin| !is_program(origin)) else {
             return Ok(response);
-        }
-        let mut refusal = ErrorResponse::new(Some("Forbidden: expected a bot, found a web page\n".to_owned()));
+        };
+        let reason = format!("the Origin header is {origin:?}: expected none, or \"http://localhost\"\n");
+        let mut refusal = ErrorResponse::new(Some(reason));
         *refusal.status_mut() = StatusCode::FORBIDDEN;
         Err(refusal)
     }
+}
+
+fn is_program(origin: &str, port: u16) -> bool {
+    let origin = origin.strip_suffix('/').unwrap_or(origin);
+    let Some((_, host)) = origin.split_once("://").filter(|(scheme, _)| ["http", "https", "ws"].contains(scheme))
+    else {
+        return false;
+    };
+    let host = host.strip_suffix(&format!(":{port}")).unwrap_or(host);
+    ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| host.eq_ignore_ascii_case(name))
 }
 
 impl Channel for SocketChannel {
@@ -161,6 +192,34 @@ impl Channel for SocketChannel {
                 Err(error) => return Received::Broken(error.to_string()),
             };
             return Received::Message { text, arrived: self.0.get_ref().arrived() };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_program;
+
+    #[test]
+    fn programs_are_told_from_pages() {
+        for (origin, is_accepted) in [
+            ("http://localhost", true),
+            ("http://localhost/", true),
+            ("https://LOCALHOST", true),
+            ("http://127.0.0.1", true),
+            ("http://[::1]/", true),
+            ("ws://127.0.0.1:8765", true),
+            ("http://localhost:8765", true),
+            ("http://localhost:3000", false),
+            ("http://localhost.evil.example", false),
+            ("http://localhost@evil.example", false),
+            ("http://evil.example/localhost", false),
+            ("https://evil.example", false),
+            ("file://", false),
+            ("null", false),
+            ("", false),
+        ] {
+            assert_eq!(is_program(origin, 8765), is_accepted, "{origin}");
         }
     }
 }

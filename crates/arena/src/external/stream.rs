@@ -17,6 +17,7 @@ const CHUNK_BYTES_MAX: usize = 4096;
 /// and a bot that continues to write is eventually blocked.
 const UNREAD_CHUNKS_MAX: usize = 256;
 const UNREAD_MESSAGES_MAX: usize = 64;
+const HEAD_END: &[u8; 4] = b"\r\n\r\n";
 
 #[derive(Debug)]
 struct Chunk {
@@ -36,6 +37,9 @@ pub(super) struct Stream {
     /// Number of bytes that may still be read after the deadline. The last chunk may exceed this
     /// number.
     late_bytes_left: usize,
+    /// In the head of an HTTP message, the number of bytes of the empty line at its end that have been
+    /// read. `None` after the head.
+    head: Option<usize>,
     /// The TCP connection, if any. Dropping the stream shuts it down, which ends the threads.
     connection: Option<TcpStream>,
 }
@@ -50,19 +54,35 @@ impl Stream {
         thread::Builder::new().spawn(move || read_chunks(output, &chunks))?;
         let now = Instant::now();
         let chunk = Chunk { bytes: Vec::new(), arrived: now };
-        Ok(Self { to_bot, from_bot, chunk, read: 0, arrived: now, deadline: now, late_bytes_left: 0, connection: None })
+        Ok(Self {
+            to_bot,
+            from_bot,
+            chunk,
+            read: 0,
+            arrived: now,
+            deadline: now,
+            late_bytes_left: 0,
+            head: None,
+            connection: None,
+        })
     }
 
     pub fn over(connection: TcpStream) -> io::Result<Self> {
         connection.set_nodelay(true)?;
         let mut stream = Self::new(connection.try_clone()?, connection.try_clone()?)?;
-        stream.connection = Some(connection);
+        (stream.connection, stream.head) = (Some(connection), Some(0));
         Ok(stream)
     }
 
     /// Sets the deadline. Reads fail with [`ErrorKind::WouldBlock`] instead of waiting any longer.
     pub fn set_deadline(&mut self, deadline: Instant) {
         (self.deadline, self.late_bytes_left) = (deadline, MAX_CLIENT_FRAME_BYTES);
+    }
+
+    /// Ends the head of the HTTP message. Before that, reads end at the end of the head, because the
+    /// library for websockets rejects a handshake that is read together with the next message.
+    pub fn end_head(&mut self) {
+        self.head = None;
     }
 
     pub fn arrived(&self) -> Instant {
@@ -102,7 +122,16 @@ impl BufRead for Stream {
 
 impl Read for Stream {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.fill_buf()?.read(buffer)?;
+        let mut count = self.fill_buf()?.read(buffer)?;
+        if let Some(matched) = &mut self.head {
+            for (index, &byte) in buffer[..count].iter().enumerate() {
+                *matched = if byte == HEAD_END[*matched] { *matched + 1 } else { usize::from(byte == HEAD_END[0]) };
+                if *matched == HEAD_END.len() {
+                    (*matched, count) = (0, index + 1);
+                    break;
+                }
+            }
+        }
         self.consume(count);
         Ok(count)
     }
@@ -196,6 +225,24 @@ mod tests {
         let error = io::copy(&mut stream, &mut io::sink()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
         assert!(stream.arrived() <= stream.deadline);
+    }
+
+    #[test]
+    fn reads_end_at_the_end_of_a_head() {
+        let (output, mut bot) = io::pipe().unwrap();
+        let mut stream = Stream::new(io::sink(), output).unwrap();
+        stream.head = Some(0);
+        bot.write_all(b"GET /\r\n\rA: b\r\r\n\r\n\x81first\r\n\r\nsecond").unwrap();
+        drop(bot);
+        stream.set_deadline(Instant::now() + Duration::from_secs(60));
+        let mut buffer = [0; 99];
+        let mut read = |stream: &mut Stream| {
+            let count = stream.read(&mut buffer).unwrap();
+            buffer[..count].to_vec()
+        };
+        assert!(read(&mut stream).ends_with(b"A: b\r\r\n\r\n"));
+        stream.end_head();
+        assert_eq!(read(&mut stream), b"\x81first\r\n\r\nsecond");
     }
 
     #[test]

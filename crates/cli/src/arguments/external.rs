@@ -4,13 +4,13 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
-use getaway_arena::{ExternalOptions, ExternalRecord, Failure};
+use getaway_arena::{ExternalOptions, ExternalRecord, Failure, STARTUP_TIME};
 
 use super::integer;
 use crate::CliError;
 use crate::output::one_line;
 
-/// Limit on `--tick-ms` and on `--bot-cpu-ms`: one hour. A larger value is probably a typo.
+/// Limit on `--tick-ms`, `--bot-start-ms` and `--bot-cpu-ms`: one hour. A larger value is probably a typo.
 const MAX_TICK_MS: u64 = 3_600_000;
 const MAX_MEMORY_MB: u64 = 1 << 20;
 
@@ -22,6 +22,10 @@ pub(crate) struct BotArgs {
     /// {n}without a command
     #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
     tick_ms: u64,
+    /// Time limit for an external bot to start and connect, and again to register; a
+    /// {n}`pipe:` bot has this time to start and send its first command
+    #[arg(long, default_value_t = STARTUP_TIME.as_millis() as u64, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
+    bot_start_ms: u64,
     /// Write the output of external bots into this folder, one file per game;
     /// {n}for `pipe:` bots, only their standard error
     #[arg(long, value_name = "DIR", value_parser = PathBufValueParser::new().try_map(folder))]
@@ -43,9 +47,10 @@ fn folder(path: PathBuf) -> Result<PathBuf, &'static str> {
 impl BotArgs {
     /// Returns options that start a new process of the bot for every game.
     pub fn options(&self) -> ExternalOptions {
-        let &Self { tick_ms, ref logs, bot_memory_mb, bot_cpu_ms } = self;
+        let &Self { tick_ms, bot_start_ms, ref logs, bot_memory_mb, bot_cpu_ms } = self;
         ExternalOptions {
             tick_time: Duration::from_millis(tick_ms),
+            startup_time: Duration::from_millis(bot_start_ms),
             restart: true,
             logs: logs.clone(),
             memory_mb_max: bot_memory_mb,

@@ -31,14 +31,14 @@ fn kinds_of_failure_are_distinguished() {
     let late = stays("case $t in *0) sleep 0.4 ;; esac;");
     let bots = [
         "pipe:read -r x; echo oops >&2; exit 3",
-        "pipe:sleep 1000",
+        "pipe:read -r x; sleep 1000",
         "pipe:while read -r x; do echo hello; done",
         "pipe:while read -r x; do echo '{}'; done",
         late.as_str(),
         "exec:echo nowhere; exit 4",
         "pipe:read -r x; exit 0",
     ];
-    let found = external(&bots, &["--tick-ms", "200", "--threads", "7", "--logs", dir.path().to_str().unwrap()]);
+    let found = external(&bots, &["--tick-ms", "200", "--threads", "7", "--logs", dir.path().to_str().unwrap(), "--bot-start-ms", "2000"]);
     let kinds = ["crashed", "silent", "garbage"];
     let expected = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0], [1, 0, 0], [0, 0, 0]];
     for (bot, expected) in found.iter().zip(expected) {
@@ -46,19 +46,118 @@ fn kinds_of_failure_are_distinguished() {
     }
     let failure = |index: usize| found[index]["failures"][0].as_str().unwrap();
     assert_eq!(failure(0), "crashed on snail, sample 1, tick 1: exit code 3: oops");
-    assert_eq!(failure(1), "fell silent on snail, sample 1, tick 20: no command for 20 ticks");
+    let silent = "fell silent on snail, sample 1, tick 20: no command for 20 ticks: no message ";
+    assert!(failure(1).starts_with(silent) && failure(1).ends_with(" (--bot-start-ms)"), "{}", failure(1));
+    let garbage = "found hello: expected a COMMAND; print other text to standard error";
     assert!(failure(2).starts_with("sent garbage on snail, sample 1, tick 1: invalid JSON"), "{}", failure(2));
+    assert!(failure(2).ends_with(garbage), "{}", failure(2));
+    assert!(failure(3).ends_with(" in tick 1: an object without a type: expected a COMMAND"), "{}", failure(3));
     assert_eq!(
         (failure(6), count(&found[6], "disconnected")),
         ("disconnected on snail, sample 1, tick 1: exit code 0", 1)
     );
-    assert_eq!(failure(5), "crashed on snail, sample 1, tick 1: exit code 4 before it connected: nowhere");
+    let crashed = "crashed on snail, sample 1, tick 1: exit code 4 before it connected to ws://127.0.0.1:";
+    assert!(failure(5).starts_with(crashed), "{}", failure(5));
+    assert!(failure(5).ends_with(", the address in SERVER_URL: nowhere"), "{}", failure(5));
     // The bot answers every tenth tick late. A busy machine may delay other answers.
     let (late, missed, commands) =
         (count(&found[4], "late_commands"), count(&found[4], "missed_ticks"), count(&found[4], "commands"));
     assert!(late >= 5 && missed >= late && commands > 0, "{}", found[4]);
     let log = fs::read_to_string(dir.path().join("1-snail-1.log")).unwrap();
     assert_eq!(log, "{\"getaway\":\"log\",\"version\":1}\noops\n");
+}
+
+/// The reason that the author of a bot needs, for each way to misunderstand the protocol.
+#[test]
+fn failures_name_the_known_reason() {
+    let answers = |answer: &str| {
+        format!(
+            r#"pipe:while read -r m; do t=${{m#*\"tick\":}}; t=${{t%%,*}}; echo "{answer}"; done; echo traceback >&2"#
+        )
+    };
+    let python = |code: &str| format!("exec:exec python3 -c '{}'", code.replace('\'', "'\\''"));
+    let client = |request: &str| {
+        python(&format!(
+            "import os,socket,sys\nhost,port=os.environ['SERVER_URL'][5:].split(':')\ns=socket.create_connection((host,int(port)))\n{request}\nsys.exit(3)"
+        ))
+    };
+    let handshake = |origin: &str| {
+        client(&format!(
+            "s.sendall((f'GET / HTTP/1.1\\r\\nHost: {{host}}:{{port}}\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\\r\\nSec-WebSocket-Version: 13\\r\\n{origin}\\r\\n').encode()+b'\\x81\\x80aaaa')\ns.recv(999)"
+        ))
+    };
+    let cases = [
+        (
+            answers(r#"{\"type\":\"COMMAND\",\"tick\":$t,\"actions\":{}}"#),
+            "expected an array of actions, found an object",
+        ),
+        (answers(r#"{\"type\":\"COMMAND\",\"tick\":$t}"#), "actions: expected an array of actions, found nothing"),
+        (
+            answers(r#"{\"type\":\"COMMAND\",\"actions\":[]}"#),
+            "tick: expected a non-negative whole number, found nothing",
+        ),
+        (answers(r#"{\"type\":\"COMMAND\",\"tick\":\"$t\",\"actions\":[]}"#), r#"whole number, found "1""#),
+        (answers("Playing tick $t"), "found Playing tick 1: expected a COMMAND; print other text to standard error"),
+        (answers(r#"{\"type\":\"MOVE\"}"#), r#"a frame of type "MOVE": expected a COMMAND"#),
+        (answers("7"), "a number: expected a COMMAND"),
+        (client("import time; time.sleep(99)"), "s after its start: expected at most 3s (--bot-start-ms)"),
+        (python("import time; time.sleep(99)"), ", the address in SERVER_URL, "),
+        (
+            handshake("Origin: https://evil.example\\r\\n"),
+            r#"the Origin header is "https://evil.example": expected none"#,
+        ),
+        // The first message arrives with the handshake, and is not lost.
+        (handshake("Origin: http://localhost/\\r\\n"), "its first message is not REGISTER"),
+        ("pipe:sleep 5; echo hello; sleep 99".to_owned(), "its first message came 5."),
+    ];
+    let bots: Vec<String> = cases.iter().enumerate().map(|(index, (bot, _))| format!("b{index}={bot}")).collect();
+    let bots: Vec<&str> = bots.iter().map(String::as_str).collect();
+    let found = external(&bots, &["--bot-start-ms", "3000", "--threads", "12"]);
+    for (found, (bot, reason)) in found.iter().zip(&cases) {
+        let failure = found["failures"][0].as_str().unwrap_or_default();
+        assert!(failure.contains(reason), "{bot}: expected {reason}, found {found}");
+        assert!(!failure.contains("traceback"), "{failure}");
+    }
+}
+
+#[test]
+fn invalid_actions_are_named_once_wherever_a_bot_plays() {
+    const ACTIONS: &str = r#"["MOVE_UP",{"type":"LEFT"},{"type":"MOVE_TO"},{"type":"MOVE_TO","position":[1,2]},null]"#;
+    let expected = [
+        r#""MOVE_UP" in tick 1: expected {"type": T}, where T is MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO"#,
+        r#"{"type":"MOVE_TO"} in tick 1: expected {"type": "MOVE_TO", "position": {"x": number, "y": number}}"#,
+    ];
+    let is_named = |text: &str| expected.iter().all(|words| text.matches(words).count() == 1);
+    let bot = stays("").replace("\\\"actions\\\":[]", &format!("\\\"actions\\\":{}", ACTIONS.replace('"', "\\\"")));
+    let dir = tempfile::tempdir().unwrap();
+    let (saved, map) = (dir.path().join("game.jsonl"), dir.path().join("corridor.txt"));
+    fs::write(&map, "#####\n#P.s#\n#####\n").unwrap();
+    let (saved, map) = (saved.to_str().unwrap(), map.to_str().unwrap());
+    let games = ["--tick-ms", "2000"];
+    let played = succeeds(&[&["play", map, "--planner", &bot, "--save", saved], &games[..]].concat());
+    assert!(is_named(&played), "{played}");
+    let recording = fs::read_to_string(saved).unwrap();
+    assert!(recording.lines().all(|line| line.contains(&format!("\"actions\":{ACTIONS}"))), "{recording}");
+    succeeds(&["replay", saved]);
+    let note = succeeds(&["analyse", saved]);
+    assert!(is_named(&note), "{note}");
+    let analysis: Value = serde_json::from_str(&succeeds(&["analyse", saved, "--json"])).unwrap();
+    assert_eq!(analysis["commands"]["mistakes"][0]["example"], "\"MOVE_UP\"");
+    let evaluated = succeeds(&[&["eval", "--map", map, "--samples", "2", "--planner", &bot], &games[..]].concat());
+    assert!(is_named(&evaluated), "{evaluated}");
+    let (mut server, url) = serve();
+    let output = getaway(&["bridge", "--url", &url, "--", bot.trim_start_matches("pipe:")]);
+    let bridged = String::from_utf8(output.stderr).unwrap();
+    assert!(is_named(&bridged), "{bridged}");
+    let mut served = String::new();
+    std::io::Read::read_to_string(&mut server.1, &mut served).unwrap();
+    server.0.wait().unwrap();
+    for what in [
+        r#"ignored the invalid action "MOVE_UP": expected "#,
+        r#"ignored the invalid MOVE_TO action {"type":"MOVE_TO"}: "#,
+    ] {
+        assert_eq!(served.matches(what).count(), 1, "{served}");
+    }
 }
 
 #[test]
@@ -221,19 +320,20 @@ fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
     });
 }
 
-fn serve() -> (std::process::Child, String) {
+/// A server, the rest of its notes, and its address.
+fn serve() -> ((std::process::Child, impl std::io::Read), String) {
     let mut server = command(&["serve", "snail", "--port", "0", "--games", "1", "--json", "--tick-ms", "2000"]);
     let mut server = server.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
     let mut notes = std::io::BufReader::new(server.stderr.take().unwrap());
     std::io::BufRead::read_line(&mut notes, &mut line).unwrap();
     let url = line.split_whitespace().find(|word| word.starts_with("ws://")).unwrap();
-    (server, url.to_owned())
+    ((server, notes), url.to_owned())
 }
 
 #[test]
 fn log_of_a_bridged_bot_cannot_control_the_terminal() {
-    let (mut server, url) = serve();
+    let ((mut server, _notes), url) = serve();
     let bot = r"printf '\033[2Jone\n\342\200\256two' >&2; read -r x; exit 3";
     let output = getaway(&["bridge", "--url", &url, "--", bot]);
     server.kill().unwrap();
@@ -245,7 +345,7 @@ fn log_of_a_bridged_bot_cannot_control_the_terminal() {
 
 #[test]
 fn bridge_names_a_line_that_is_too_long() {
-    let (mut server, url) = serve();
+    let ((mut server, _notes), url) = serve();
     let bot = "read -r x; head -c 100000 /dev/zero | tr '\\0' a; sleep 60";
     let output = getaway(&["bridge", "--url", &url, "--", bot]);
     server.kill().unwrap();
@@ -256,7 +356,7 @@ fn bridge_names_a_line_that_is_too_long() {
 
 #[test]
 fn bridge_connects_a_bot_to_a_server() {
-    let (server, url) = serve();
+    let ((server, _notes), url) = serve();
     let text = succeeds(&["bridge", "--url", &url, "--team", "walkers", "--", "sh", "examples/bots/walker.sh"]);
     let output = server.wait_with_output().unwrap();
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
