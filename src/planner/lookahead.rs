@@ -20,7 +20,7 @@ pub struct LookaheadPlanner {
     next: Vec<Node>,
     /// Maps fingerprints to indices in `next`. The map's random order is never used.
     seen: HashMap<u64, u32>,
-    /// For each first move, the maximum of `distance` in `layer`; `None` without such a node.
+    /// For each first move, the maximum distance from the nearest threat in `layer`.
     farthest: [Option<i32>; Move::ALL.len()],
     safest: SafestPlanner,
 }
@@ -29,8 +29,6 @@ pub struct LookaheadPlanner {
 struct Node {
     state: State,
     first_moves: u8,
-    /// The player's distance from the nearest threat.
-    distance: i32,
 }
 
 impl LookaheadPlanner {
@@ -65,16 +63,13 @@ impl LookaheadPlanner {
                 }
                 let first_moves = if is_first { 1 << player_move as u8 } else { node.first_moves };
                 let index = *self.seen.entry(world.fingerprint(&state)).or_insert(self.next.len() as u32) as usize;
-                if index == self.next.len() {
-                    let distance = threat_distance(world, &state);
-                    self.next.push(Node { state, first_moves: 0, distance });
+                let distance = threat_distance(world, &state);
+                for number in (0..farthest.len()).filter(|number| first_moves >> number & 1 == 1) {
+                    farthest[number] = farthest[number].max(Some(distance));
                 }
-                let next = &mut self.next[index];
-                next.first_moves |= first_moves;
-                for (number, farthest) in farthest.iter_mut().enumerate() {
-                    if first_moves >> number & 1 == 1 {
-                        *farthest = (*farthest).max(Some(next.distance));
-                    }
+                match self.next.get_mut(index) {
+                    Some(seen) => seen.first_moves |= first_moves,
+                    None => self.next.push(Node { state, first_moves }),
                 }
             }
         }
@@ -107,7 +102,7 @@ impl Planner for LookaheadPlanner {
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let mut meter = meter_with_default(budget);
         self.layer.clear();
-        self.layer.push(Node { state: state.clone(), first_moves: 0, distance: 0 });
+        self.layer.push(Node { state: state.clone(), first_moves: 0 });
         self.farthest = [None; Move::ALL.len()];
         let depth_ticks = self.depth_ticks.min(LAST_TICK + 1 - state.tick());
         for _ in 0..depth_ticks {

@@ -297,7 +297,7 @@ fn bot_that_doubts_the_rules_keeps_out_of_reach() {
 fn reported_phase_counts_even_if_another_game_ends_before_it() {
     let late = Rules::BLITZ_2025;
     let rules = Rules { phase_clocks: PhaseClocks { tease: 50, ..late.phase_clocks }, ..late };
-    let worlds = ["P.S", "P..\n##B"].map(|drawing| World::new(&Layout::parse(drawing).unwrap(), &rules).unwrap());
+    let worlds = ["P.S", "P..\n###\n##B"].map(|drawing| World::new(&Layout::parse(drawing).unwrap(), &rules).unwrap());
     for order in [[0, 1], [1, 0]] {
         let mut learner = Learner::new(&late).recording();
         for index in order {

@@ -65,7 +65,7 @@ pub use jobs::{BUILD, Channel, Jobs, RemoteError, check_build};
 pub use journal::{FileKind, Journal, JournalError, lock, partial_file};
 pub use ladder::{
     EntrantState, LadderError, LadderGame, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
-    LadderStanding, LadderText, PairResult, VersionTest, ladder_page, request, run_ladder,
+    LadderStanding, LadderText, PairResult, VersionTest, entrant_names, ladder_page, request, run_ladder,
 };
 pub use matches::{MapComparison, Match};
 pub use page::with_head;

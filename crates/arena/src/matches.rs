@@ -192,10 +192,12 @@ mod tests {
             (&steady, "; about 4 more pairs would show this difference."),
             (&steady.map(|(left, right)| (right, left)), "; about 4 more pairs would show this difference."),
             (&[(9722, 10); 5], "; about 3 more pairs would show this difference."),
-            (&[(9000, 1000), (1500, 236)], "; about 19 more pairs would show this difference."),
+            (&[(9000, 1000), (1500, 236)], "; about 21 more pairs would show this difference."),
+            (&[(3, 2), (2, 3), (3, 2)], "; about 210 more pairs would show this difference."),
             (
-                &[(3, 2), (2, 3), (3, 2)],
-                "; about 28 more pairs would show this difference; about 2,200 more pairs would show a difference of 500 points.",
+                &[(4000, 2000), (2000, 3900), (2300, 2000)],
+                "; about 3,800 more pairs would show this difference; about 2,200 more pairs would show a difference of \
+                 500 points.",
             ),
             (&[(3, 2), (2, 3)], "; about 2,200 more pairs would show a difference of 500 points."),
         ] {

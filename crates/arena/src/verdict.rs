@@ -77,8 +77,8 @@ pub struct Verdict {
     /// `None` if there is no difference, or if more than 100,000 would be needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherGames>,
-    /// Like `further`, but for a difference equal to the margin. `None` if the observed difference is
-    /// at least as large.
+    /// Like `further`, but for a difference equal to the margin. `None` if as many games would show the
+    /// observed difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further_for_margin: Option<FurtherGames>,
     pub troubles: Vec<String>,
@@ -125,10 +125,10 @@ impl Question<'_> {
         };
         let is_planned = outcome == Outcome::Undecided && pairs.identical_pairs < pairs.pairs_played && sprt.is_none();
         let further = is_planned.then(|| FurtherGames::for_observed(pairs)).flatten();
-        let is_small = pairs.score_difference_mean.is_some_and(|mean| mean.abs() < self.margin);
-        let further_for_margin = (is_planned && is_small)
-            .then(|| FurtherGames::plan(pairs, pairs.adjusted, 2.0, self.margin, 0.0))
-            .flatten();
+        let for_margin = is_planned.then(|| FurtherGames::plan(pairs, pairs.adjusted, self.margin, 0.0)).flatten();
+        let helps =
+            |games: &FurtherGames| further.is_none_or(|more| more.unit != games.unit || games.count < more.count);
+        let further_for_margin = for_margin.filter(helps);
         let claim = match sprt {
             _ if outcome == Outcome::Failed => self.failed_claim(),
             _ if pairs.counts.pairs() == 0 => self.unplayed_claim(),
@@ -244,7 +244,7 @@ fn confirming_units(pairs: &Comparison, difference: f64) -> f64 {
     };
     // Solves `units * difference = factor * error` for the units, where the square of the error is
     // `units * variance + 2 * SCORE_MAX^2`.
-    let variance = pairs.observed.map_or(0.0, |observed| observed.error.powi(2) * pairs.units as f64);
+    let variance = pairs.observed.map_or(0.0, |observed| observed.error.powi(2) * (pairs.units + 2) as f64);
     let factor = (confidence + power).powi(2);
     let root = ((factor * variance).powi(2) + 8.0 * factor * (difference * f64::from(SCORE_MAX)).powi(2)).sqrt();
     let by_interval = (factor * variance + root) / (2.0 * difference.powi(2));
@@ -258,12 +258,13 @@ impl FurtherGames {
         let difference = pairs.score_difference_mean?.abs();
         let none = ClusteredMean { estimate: 0.0, error: 0.0, within_error: None, degrees: 1.0 };
         let units_min = confirming_units(pairs, difference).max(UNITS_MIN as f64);
-        Self::plan(pairs, pairs.observed.unwrap_or(none), 0.0, difference, units_min)
+        Self::plan(pairs, pairs.observed.unwrap_or(none), difference, units_min)
     }
 
     /// Plans further games for a two-sided test of the mean that detects `difference` with probability
-    /// [`POWER`], given the standard errors of `mean`, which includes `artificial` clusters.
-    fn plan(pairs: &Comparison, mean: ClusteredMean, artificial: f64, difference: f64, units_min: f64) -> Option<Self> {
+    /// [`POWER`], given the standard errors of `mean`, and for at least `units_min` units. Two more
+    /// clusters count as played, because a few games understate the spread.
+    fn plan(pairs: &Comparison, mean: ClusteredMean, difference: f64, units_min: f64) -> Option<Self> {
         let ClusteredMean { error, within_error, degrees, .. } = mean;
         let allowed = |quantile: f64| (difference / (quantile + normal_quantile(2.0 * POWER - 1.0))).powi(2);
         let (played, maps) = (pairs.pairs_played as f64, pairs.maps as f64);
@@ -279,10 +280,10 @@ impl FurtherGames {
         // then often repeat earlier ones.
         let repeats_games = 2 * pairs.units <= pairs.pairs_played;
         let (unit, so_far, needed) = if repeats_games || between > BETWEEN_MAX * allowed(quantile) {
-            let variance = ((maps + artificial) * error.powi(2)).min(VARIANCE_MAX);
+            let variance = ((maps + 2.0) * error.powi(2)).min(VARIANCE_MAX);
             (GameUnit::Maps, maps, variance / allowed(normal_quantile(CONFIDENCE)))
         } else {
-            let variance = ((played + artificial) * within).min(VARIANCE_MAX);
+            let variance = ((played + 2.0) * within).min(VARIANCE_MAX);
             (GameUnit::Pairs, played, variance / (allowed(quantile) - between))
         };
         let needed = needed.max(units_min * so_far / pairs.units as f64);

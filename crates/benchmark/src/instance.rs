@@ -295,9 +295,9 @@ mod tests {
             "~/t",
         ] {
             let error = load(path, "n.txt").expect_err(path);
-            assert!(error.contains(&format!(", line 1: instance {path:?}: expected two names of ")), "{error}");
+            assert!(error.contains(&format!(": line 1: instance {path:?}: expected two names of ")), "{error}");
             let error = load("t/n", path).expect_err(path);
-            assert!(error.contains(&format!(", line 1: map {path:?}: expected names of ")), "{error}");
+            assert!(error.contains(&format!(": line 1: map {path:?}: expected names of ")), "{error}");
         }
         for name in ["t", "t/n/n"] {
             assert!(load(name, "n.txt").is_err(), "{name}");

@@ -7,7 +7,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Arg, Parser};
+use clap::{Arg, FromArgMatches, Parser};
 use getaway::planner::{ModelHost, PlannerHost};
 
 pub mod arguments;
@@ -19,6 +19,7 @@ mod search_file;
 mod series;
 
 use commands::Command;
+use commands::ladder_settings::Settings;
 pub use error::CliError;
 use output::{Stdout, Terminal, note, shell_quoted};
 pub use series::stop_on_interrupt;
@@ -47,7 +48,22 @@ pub fn main() -> ExitCode {
 
 /// Runs a command and returns its exit code. `arguments` starts with the program's name.
 pub fn run_main(arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 {
-    run_program(arguments, |cli: &Cli, command_line, out| cli.command.run(&Invocation { command_line, host }, out))
+    run_parsed(arguments, parse_with_saved_settings, |cli: &Cli, command_line, out| {
+        cli.command.run(&Invocation { command_line, host }, out)
+    })
+}
+
+/// Parses the arguments. Those of a ladder include the settings that are saved in its folder.
+fn parse_with_saved_settings(command: &mut clap::Command, mut arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let matches = command.try_get_matches_from_mut(&arguments)?;
+    let Some(("ladder", given)) = matches.subcommand() else { return Cli::from_arg_matches(&matches) };
+    let settings = Settings::of_ladder(command, given);
+    arguments.extend(settings.saved_words().map(OsString::from));
+    let mut cli = Cli::from_arg_matches(&command.try_get_matches_from_mut(arguments)?)?;
+    if let Command::Ladder(args) = &mut cli.command {
+        args.settings = settings;
+    }
+    Ok(cli)
 }
 
 /// Parses the arguments of the program `P`, calls `run`, reports an error, and returns the exit
@@ -57,11 +73,21 @@ pub fn run_program<P: Parser>(
     arguments: Vec<OsString>,
     run: impl FnOnce(&P, String, &mut Stdout) -> Result<(), CliError>,
 ) -> u8 {
-    let command = allow_negative(P::command());
+    let parse =
+        |command: &mut clap::Command, arguments| P::from_arg_matches(&command.try_get_matches_from_mut(arguments)?);
+    run_parsed(arguments, parse, run)
+}
+
+fn run_parsed<P: Parser>(
+    arguments: Vec<OsString>,
+    parse: impl FnOnce(&mut clap::Command, Vec<OsString>) -> Result<P, clap::Error>,
+    run: impl FnOnce(&P, String, &mut Stdout) -> Result<(), CliError>,
+) -> u8 {
+    let mut command = allow_negative(P::command());
     let words = arguments.iter().skip(1).map(|word| shell_quoted(&word.to_string_lossy()));
     let command_line = [command.get_name().to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
     let mut out = Terminal::new(anstream::stdout().lock());
-    let result = match command.try_get_matches_from(arguments).and_then(|matches| P::from_arg_matches(&matches)) {
+    let result = match parse(&mut command, arguments) {
         Ok(program) => run(&program, command_line, &mut out).and_then(|()| Ok(out.flush()?)),
         Err(error) => report_usage(&error, P::command()),
     };

@@ -7,9 +7,10 @@
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
-use std::thread;
-use std::time::Instant;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
+use super::POLL_INTERVAL;
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
 const CHUNK_BYTES_MAX: usize = 4096;
@@ -17,6 +18,8 @@ const CHUNK_BYTES_MAX: usize = 4096;
 /// and a bot that continues to write is eventually blocked.
 const UNREAD_CHUNKS_MAX: usize = 256;
 const UNREAD_MESSAGES_MAX: usize = 64;
+/// Time limit for writing the queued bytes before a connection is shut down.
+const LAST_WRITE_TIME: Duration = Duration::from_millis(100);
 const HEAD_END: &[u8; 4] = b"\r\n\r\n";
 
 #[derive(Debug)]
@@ -28,7 +31,9 @@ struct Chunk {
 /// A connection with one thread per direction, because reads and writes on a pipe have no deadline.
 #[derive(Debug)]
 pub(super) struct Stream {
-    to_bot: SyncSender<Vec<u8>>,
+    /// `None` only while the stream is dropped.
+    to_bot: Option<SyncSender<Vec<u8>>>,
+    writer: JoinHandle<()>,
     from_bot: Receiver<Chunk>,
     chunk: Chunk,
     read: usize,
@@ -50,12 +55,13 @@ impl Stream {
     pub fn new(input: impl Write + Send + 'static, output: impl Read + Send + 'static) -> io::Result<Self> {
         let (to_bot, messages) = mpsc::sync_channel(UNREAD_MESSAGES_MAX);
         let (chunks, from_bot) = mpsc::sync_channel(UNREAD_CHUNKS_MAX);
-        thread::Builder::new().spawn(move || write_messages(input, &messages))?;
+        let writer = thread::Builder::new().spawn(move || write_messages(input, &messages))?;
         thread::Builder::new().spawn(move || read_chunks(output, &chunks))?;
         let now = Instant::now();
         let chunk = Chunk { bytes: Vec::new(), arrived: now };
         Ok(Self {
-            to_bot,
+            to_bot: Some(to_bot),
+            writer,
             from_bot,
             chunk,
             read: 0,
@@ -141,10 +147,10 @@ impl Write for Stream {
     /// Queues the bytes. Fails with [`ErrorKind::WouldBlock`] if the queue is full, and with
     /// [`ErrorKind::BrokenPipe`] if an earlier write has failed.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.to_bot.try_send(bytes.to_vec()) {
-            Ok(()) => Ok(bytes.len()),
-            Err(TrySendError::Full(_)) => Err(ErrorKind::WouldBlock.into()),
-            Err(TrySendError::Disconnected(_)) => Err(ErrorKind::BrokenPipe.into()),
+        match self.to_bot.as_ref().map(|to_bot| to_bot.try_send(bytes.to_vec())) {
+            Some(Ok(())) => Ok(bytes.len()),
+            Some(Err(TrySendError::Full(_))) => Err(ErrorKind::WouldBlock.into()),
+            Some(Err(TrySendError::Disconnected(_))) | None => Err(ErrorKind::BrokenPipe.into()),
         }
     }
 
@@ -155,7 +161,13 @@ impl Write for Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
+        drop(self.to_bot.take());
         if let Some(connection) = &self.connection {
+            // The last bytes can be the refusal of a handshake, which tells the bot what is wrong.
+            let end = Instant::now() + LAST_WRITE_TIME;
+            while !self.writer.is_finished() && Instant::now() < end {
+                thread::sleep(POLL_INTERVAL);
+            }
             // Ignores the error, because the connection may already be closed.
             let _ = connection.shutdown(Shutdown::Both);
         }
@@ -189,8 +201,6 @@ fn read_chunks(mut output: impl Read, chunks: &SyncSender<Chunk>) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

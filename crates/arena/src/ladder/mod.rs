@@ -39,16 +39,16 @@ pub use pairs::PairResult;
 use pairs::{PairState, Played};
 pub use run::{LadderNews, LadderOptions, LadderPlayers, run_ladder};
 pub use standing::{LadderGame, LadderRow, LadderStanding, VersionTest};
-pub use store::{LadderError, LadderRequest, request};
+pub use store::{LadderError, LadderRequest, entrant_names, request};
 
 /// A new entrant plays this many games before its place in the ranking matters.
 const FIRST_GAMES: usize = 10;
 /// A bot is set aside after this many failed games in a row.
 const FAILURES_MAX: u64 = 3;
-/// Further games are chosen only for pairs of entrants at most this many places apart.
 /// Maximum number of games in progress. A journal contains no unit that is further ahead of its
 /// entrant's games, so that a number in a damaged journal cannot use up the memory.
 const IN_PROGRESS_MAX: usize = 4096;
+/// Further games are chosen only for pairs of entrants at most this many places apart.
 const NEIGHBOURS: usize = 2;
 
 /// The settings of all games of a ladder. A run can continue a ladder only with equal settings.
@@ -261,15 +261,15 @@ impl Ladder {
         let map = self.maps.iter().position(|map| *map == game.map);
         let map = map.ok_or_else(|| format!("found a game on {}, which is not a map of this ladder", game.map))?;
         let unit = game.sample as usize * self.maps.len() + map;
+        if unit as u64 >= self.members[entrant].sums.games + IN_PROGRESS_MAX as u64 {
+            let (name, sample, games) = (&game.planner, game.sample, self.members[entrant].sums.games);
+            return Err(format!("found sample {sample} of {name} after {games} of its games: expected them in order"));
+        }
         if self.members[entrant].games.get(unit).is_some_and(Option::is_some) {
             return Err(format!("unit {unit} of {} is played twice", game.planner));
         }
         Ok((entrant, unit))
     }
-        if unit as u64 >= self.members[entrant].sums.games + IN_PROGRESS_MAX as u64 {
-            let (name, sample, games) = (&game.planner, game.sample, self.members[entrant].sums.games);
-            return Err(format!("found sample {sample} of {name} after {games} of its games: expected them in order"));
-        }
 
     fn apply_game(&mut self, game: &GameRecord) -> Result<(), String> {
         let (entrant, unit) = self.place_of(game)?;

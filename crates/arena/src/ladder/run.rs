@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use super::store::{LadderError, LadderRequest, Store, Waiting};
 use super::{Event, IN_PROGRESS_MAX, Job, Ladder, LadderMap, LadderStanding, Settings, index_of};
 use crate::entrant::Entrant;
-use crate::external::{ExternalHost, ExternalOptions};
+use crate::external::{ExternalBot, ExternalHost, ExternalOptions, Transport};
 use crate::jobs::{Channel, Jobs};
 use crate::record::GameRecord;
 use crate::remote::RemoteGame;
@@ -236,6 +236,7 @@ fn watch(
 ) -> Result<(), LadderError> {
     let end = options.time.map(|time| Instant::now() + time);
     let (mut reported, mut retried): (Option<Instant>, Instant) = (None, Instant::now());
+    let mut was_idle = false;
     loop {
         let mut guard = lock(shared);
         guard.answer_requests(options);
@@ -264,6 +265,10 @@ fn watch(
         if is_stopped() || end.is_some_and(|end| Instant::now() >= end) {
             return Ok(());
         }
+        if is_idle && !was_idle && options.time.is_some() {
+            report(LadderNews::Note("no game is left to play; the ladder waits for new entrants".to_owned()));
+        }
+        was_idle = is_idle;
         if options.time.is_none() && is_idle {
             return if is_empty { Err(LadderError::Empty) } else { Ok(()) };
         }
@@ -378,9 +383,9 @@ impl Shared {
         if !self.unsaved.is_empty() {
             return;
         }
-        for Waiting { id, request } in self.store.waiting() {
+        for Waiting { id, request, from } in self.store.waiting() {
             if !self.ladder.has_request(&id) && !self.refused.contains(&id) {
-                if let Err(reason) = self.answer(options, &id, request) {
+                if let Err(reason) = self.answer(options, &id, request, &from) {
                     self.notes.push(reason);
                     self.refused.insert(id.clone());
                 }
@@ -392,18 +397,25 @@ impl Shared {
         }
     }
 
-    fn answer(&mut self, options: &LadderOptions<'_>, id: &str, request: LadderRequest) -> Result<(), String> {
+    fn answer(
+        &mut self,
+        options: &LadderOptions<'_>,
+        id: &str,
+        request: LadderRequest,
+        from: &Path,
+    ) -> Result<(), String> {
         let (at, request_id) = (now(), id.to_owned());
         match request {
             LadderRequest::Add(text) => {
                 let entrant = Entrant::parse(&text);
                 let name = self.ladder.free_name(&entrant);
                 let mut entrants = self.ladder.entrants();
-                entrants.push(format!("{name}={}", entrant.spec));
+                let spec = spec_in(from, entrant.spec);
+                entrants.push(format!("{name}={spec}"));
                 let series = self.series.with_planners(entrants, options.host);
                 self.series = Arc::new(series.map_err(|error| format!("cannot add {text}: {error}"))?);
                 self.notes.push(format!("{name} is added"));
-                self.save(Event::Add { name, spec: entrant.spec, at, request: request_id });
+                self.save(Event::Add { name, spec, at, request: request_id });
             }
             LadderRequest::Retire(name) => {
                 if self.ladder.state(&name).is_none() {
@@ -414,6 +426,24 @@ impl Shared {
             }
         }
         Ok(())
+    }
+}
+
+/// Makes the command of an external bot run in the folder in which it was added, if the ladder runs in
+/// another folder.
+fn spec_in(folder: &Path, spec: String) -> String {
+    let is_here = || std::env::current_dir().is_ok_and(|current| current == folder);
+    match ExternalBot::parse(&spec) {
+        Some(ExternalBot { transport, command }) if !folder.as_os_str().is_empty() && !is_here() => {
+            let transport = if transport == Transport::Exec { "exec" } else { "pipe" };
+            let folder = folder.display().to_string();
+            let change = match cfg!(windows) {
+                true => format!("cd /d \"{folder}\""),
+                false => format!("cd '{}'", folder.replace('\'', r"'\''")),
+            };
+            format!("{transport}:{change} && {command}")
+        }
+        _ => spec,
     }
 }
 
@@ -453,7 +483,7 @@ mod tests {
 
     fn open_with_entrant(options: &LadderOptions<'_>) -> Shared {
         let mut shared = open(options);
-        request(options.folder, LadderRequest::Add("a=random".to_owned())).expect("a request");
+        request(options.folder, Path::new(""), LadderRequest::Add("a=random".to_owned())).expect("a request");
         shared.answer_requests(options);
         shared
     }
@@ -466,7 +496,7 @@ mod tests {
         let mut shared = open_with_entrant(&options);
         // Stands for an event whose first write failed.
         shared.unsaved.push(Event::Retire { name: "a".to_owned(), at: 0, request: "other".to_owned() });
-        request(folder.path(), LadderRequest::Add("b=random".to_owned())).expect("a request");
+        request(folder.path(), Path::new(""), LadderRequest::Add("b=random".to_owned())).expect("a request");
         for _ in 0..3 {
             shared.answer_requests(&options);
         }
@@ -501,7 +531,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let options = options(folder.path(), &[]);
         let mut shared = open(&options);
-        request(folder.path(), LadderRequest::Retire("a".to_owned())).expect("a request");
+        request(folder.path(), Path::new(""), LadderRequest::Retire("a".to_owned())).expect("a request");
         let mut inbox = fs::read_dir(folder.path().join("inbox")).expect("a folder");
         let file = inbox.next().expect("a file").expect("a file").path();
         let text = fs::read(&file).expect("a request");

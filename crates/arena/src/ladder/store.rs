@@ -1,7 +1,7 @@
 //! The folder of a ladder, with its journal and the requests to add or retire entrants.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -10,6 +10,7 @@ use tempfile::Builder;
 use thiserror::Error;
 
 use super::{Event, Settings};
+use crate::entrant::Entrant;
 use crate::journal::{FileKind, Journal, JournalError};
 use crate::results::{same_in_run, variant_words};
 use crate::series::SeriesError;
@@ -47,6 +48,9 @@ pub enum LadderRequest {
 struct RequestFile {
     getaway: String,
     version: u32,
+    /// The folder in which an added bot runs; empty for the folder in which the ladder runs.
+    #[serde(default)]
+    from: PathBuf,
     #[serde(flatten)]
     request: LadderRequest,
 }
@@ -56,18 +60,20 @@ struct Line<E> {
     event: E,
 }
 
-/// Stores a request for the current or next run of a ladder, and returns the path of its file.
+/// Stores a request for the current or next run of a ladder, and returns the path of its file. An
+/// added bot runs in the folder `from`.
 /// Removing the file before the request is carried out withdraws the request. Creates a missing
 /// folder.
 ///
 /// # Errors
 /// When the folder cannot be created or written.
-pub fn request(folder: &Path, request: LadderRequest) -> Result<PathBuf, LadderError> {
+pub fn request(folder: &Path, from: &Path, request: LadderRequest) -> Result<PathBuf, LadderError> {
     let inbox = folder.join("inbox");
     let failed = |source| LadderError::Folder { path: inbox.clone(), source };
     fs::create_dir_all(&inbox).map_err(failed)?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let file = RequestFile { getaway: REQUEST.to_owned(), version: JOURNAL.version, request };
+    let (getaway, version, from) = (REQUEST.to_owned(), JOURNAL.version, from.to_owned());
+    let file = RequestFile { getaway, version, from, request };
     let mut partial = Builder::new().prefix(".getaway-").suffix(".partial").tempfile_in(&inbox).map_err(failed)?;
     let text = serde_json::to_string(&file).expect("a request is valid JSON");
     writeln!(partial, "{text}").map_err(failed)?;
@@ -80,6 +86,7 @@ pub fn request(folder: &Path, request: LadderRequest) -> Result<PathBuf, LadderE
 /// A request that waits in the folder's inbox. The id is the name of the request's file.
 pub(super) struct Waiting {
     pub id: String,
+    pub from: PathBuf,
     pub request: LadderRequest,
 }
 
@@ -118,16 +125,7 @@ impl Store {
     }
 
     pub fn waiting(&self) -> Vec<Waiting> {
-        let Ok(entries) = fs::read_dir(self.folder.join("inbox")) else { return Vec::new() };
-        let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-        names.sort();
-        let read = |id: String| {
-            let text = files::read_text(self.folder.join("inbox").join(&id), REQUEST_BYTES_MAX).ok()?;
-            let file: RequestFile = serde_json::from_str(&text).ok()?;
-            let is_ours = file.getaway == REQUEST && file.version == JOURNAL.version;
-            is_ours.then_some(Waiting { id, request: file.request })
-        };
-        names.into_iter().filter(|name| name.ends_with(".json")).filter_map(read).collect()
+        waiting(&self.folder)
     }
 
     /// Removes the file of a request that was carried out or refused.
@@ -136,6 +134,38 @@ impl Store {
         // of the requests that were carried out, and the run remembers the ids of refused requests.
         let _ = fs::remove_file(self.folder.join("inbox").join(id));
     }
+}
+
+fn waiting(folder: &Path) -> Vec<Waiting> {
+    let Ok(entries) = fs::read_dir(folder.join("inbox")) else { return Vec::new() };
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    names.sort();
+    let read = |id: String| {
+        let text = files::read_text(folder.join("inbox").join(&id), REQUEST_BYTES_MAX).ok()?;
+        let file: RequestFile = serde_json::from_str(&text).ok()?;
+        let is_ours = file.getaway == REQUEST && file.version == JOURNAL.version;
+        is_ours.then_some(Waiting { id, from: file.from, request: file.request })
+    };
+    names.into_iter().filter(|name| name.ends_with(".json")).filter_map(read).collect()
+}
+
+/// The names of a ladder's entrants, including those whose requests wait. Reads the journal even while
+/// another process runs the ladder. Ignores lines that cannot be read.
+pub fn entrant_names(folder: &Path) -> Vec<String> {
+    let lines = File::open(folder.join("ladder.jsonl")).map(|file| BufReader::new(file).split(b'\n'));
+    let lines = lines.into_iter().flatten().map_while(Result::ok);
+    let added =
+        lines.filter(|line| line.starts_with(b"{\"event\":{\"add\"")).filter_map(
+            |line| match serde_json::from_slice::<Line<Event>>(&line).ok()?.event {
+                Event::Add { name, .. } => Some(name),
+                _ => None,
+            },
+        );
+    let waiting = waiting(folder).into_iter().filter_map(|waiting| match waiting.request {
+        LadderRequest::Add(text) => Entrant::parse(&text).name,
+        LadderRequest::Retire(_) => None,
+    });
+    added.chain(waiting).collect()
 }
 
 fn check(found: &Settings, expected: &Settings) -> Result<(), String> {

@@ -46,7 +46,7 @@ fn run(
 
 fn add(folder: &Path, entrants: &[&str]) {
     for text in entrants {
-        request(folder, LadderRequest::Add((*text).to_owned())).expect("a request");
+        request(folder, Path::new(""), LadderRequest::Add((*text).to_owned())).expect("a request");
     }
 }
 
@@ -96,7 +96,7 @@ fn entrants_come_and_go_and_a_second_process_is_refused() {
     let standing = run(path, LadderPlayers::Threads(2), |number, _| match number {
         5 => {
             add(path, &["mine=sampling", "pipe:read -r x; exit 3"]);
-            request(path, LadderRequest::Retire("random".to_owned())).expect("a request");
+            request(path, Path::new(""), LadderRequest::Retire("random".to_owned())).expect("a request");
         }
         8 => refused = Some(run(path, LadderPlayers::Threads(1), |_, _| ())),
         _ => {}

@@ -1,10 +1,10 @@
 //! Guarantees: a finished game is in the journal, `ladder.jsonl`, before it is shown. An existing
 //! page is overwritten only if its first line shows that this program wrote it.
 
-use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use std::{env, fs};
 
 use clap::Args;
 use serde::Serialize;
@@ -14,10 +14,11 @@ use getaway::planner::PlannerSpec;
 use getaway::protocol::{for_script, to_json};
 use getaway_arena::{
     Entrant, EntrantState, GameRecord, LadderError, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
-    LadderStanding, LadderText, PairResult, SeriesOptions, ladder_page, request, run_ladder, with_head,
+    LadderStanding, LadderText, PairResult, SeriesOptions, entrant_names, ladder_page, request, run_ladder, with_head,
 };
 use getaway_viewer::Page;
 
+use super::ladder_settings::Settings;
 use crate::arguments::{ExternalArgs, GamesArgs, MAX_SAMPLES, integer};
 use crate::output::{OutputFile, Progress, count, milliseconds, note, one_line, or_dash, write_table};
 use crate::series::{cluster, replay_json, stop_on_interrupt};
@@ -34,7 +35,8 @@ const EXAMPLES: &str = "Examples:
   getaway ladder league --add survival --add random --add 'mine=pipe:python my_bot.py'
   getaway ladder league --minutes 600                    goes on, and waits for new entrants
   getaway ladder league --add 'mine=pipe:python new.py'  adds version mine@2, also while it runs
-  getaway ladder league --retire mine                    ends the games of an entrant";
+  getaway ladder league --retire mine                    ends the games of an entrant
+  getaway ladder league                                  goes on with the same settings";
 
 /// Rate entrants, which can come and go at any time, by playing the most informative games
 ///
@@ -66,6 +68,8 @@ pub(crate) struct LadderArgs {
     samples: u32,
     #[command(flatten)]
     external: ExternalArgs,
+    #[arg(skip)]
+    pub settings: Settings,
 }
 
 /// Version of the JSON output; see docs/results.md.
@@ -81,32 +85,42 @@ struct Output<'a> {
 pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
     let requests = args.requests(invocation)?;
     let has_requests = !requests.is_empty();
-    let maps = args.games.maps.load()?;
-    let series = args.games.options(Vec::new(), args.samples)?;
     let is_new = !["ladder.jsonl", "inbox"].iter().any(|name| args.folder.join(name).exists());
     if is_new && !has_requests && args.minutes.is_none() {
         return Err(input(LadderError::Empty));
     }
     let stop = stop_on_interrupt()?;
     let players = args.players()?;
+    let unknown = |error| CliError::Input(format!("cannot determine the current folder: {error}"));
+    let path = std::path::absolute(&args.folder).map_err(unknown)?;
+    let current = env::current_dir().map_err(unknown)?;
+    let mut external = args.external.options();
+    external.logs = external.logs.map(std::path::absolute).transpose().map_err(unknown)?;
+    // Given maps are relative to the current folder, saved ones to the folder of the ladder's bots.
+    if args.settings.is_saved() {
+        args.settings.enter();
+    }
+    let maps = args.games.maps.load()?;
+    let series = args.games.options(Vec::new(), args.samples)?;
+    args.settings.enter();
     let mut stored = Vec::new();
     for wanted in requests {
-        match request(&args.folder, wanted) {
-            Ok(path) => stored.push(path),
+        match request(&path, &current, wanted) {
+            Ok(file) => stored.push(file),
             Err(error) => return Err(withdrawn(&stored, error)),
         }
     }
     let options = LadderOptions {
-        folder: &args.folder,
+        folder: &path,
         maps: &maps,
         series,
-        external: args.external.options(),
+        external,
         host: invocation.host,
         time: args.minutes.map(|minutes| Duration::from_secs(60 * minutes)),
     };
     let SeriesOptions { budget, seed, .. } = &options.series;
     let heading = format!("{}, at most {} per decision, seed {seed}", count(maps.len(), "map"), budget.words());
-    let mut folder = Folder::new(&args.folder, heading, args.games.playground.address());
+    let mut folder = Folder::new(&path, heading, args.games.playground.address(), &args.settings);
     let progress = Progress::open_ended();
     let standing = run_ladder(&options, players, &stop, &mut |news| folder.show(news, &progress));
     drop(progress);
@@ -159,6 +173,12 @@ impl LadderArgs {
                 PlannerSpec::find(&entrant.spec, invocation.host)?;
             }
         }
+        let mut names = if self.retired.is_empty() { Vec::new() } else { entrant_names(&self.folder) };
+        names.extend(self.added.iter().map(|text| Entrant::parse(text).label().to_owned()));
+        if let Some(unknown) = self.retired.iter().find(|name| !names.contains(name)) {
+            let expected = if names.is_empty() { "there are no entrants".to_owned() } else { names.join(", ") };
+            return Err(CliError::Input(format!("--retire {unknown}: no entrant has this name, found {expected}")));
+        }
         let added = self.added.iter().cloned().map(LadderRequest::Add);
         Ok(added.chain(self.retired.iter().cloned().map(LadderRequest::Retire)).collect())
     }
@@ -168,6 +188,7 @@ struct Folder<'a> {
     path: &'a Path,
     heading: String,
     playground: Option<&'a str>,
+    settings: &'a Settings,
     /// True until the games of earlier runs have been read from the journal.
     is_loading: bool,
     is_over: bool,
@@ -176,8 +197,8 @@ struct Folder<'a> {
 }
 
 impl<'a> Folder<'a> {
-    fn new(path: &'a Path, heading: String, playground: Option<&'a str>) -> Self {
-        Self { path, heading, playground, is_loading: true, is_over: false, problem: None }
+    fn new(path: &'a Path, heading: String, playground: Option<&'a str>, settings: &'a Settings) -> Self {
+        Self { path, heading, playground, settings, is_loading: true, is_over: false, problem: None }
     }
 
     fn name(&self) -> String {
@@ -203,6 +224,7 @@ impl<'a> Folder<'a> {
             LadderNews::Standing(standing) => {
                 if self.is_loading {
                     self.is_loading = false;
+                    self.note_problem(self.settings.save(self.path), progress);
                     let viewer = to_json(&Page::halves(self.playground));
                     let viewer = with_head(GAME_PAGE).replace(VIEWER, &for_script(&viewer));
                     let written = write_page(&self.path.join("game.html"), &viewer);
@@ -320,6 +342,9 @@ fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result<(),
             }
         }
     }
+    for row in standing.entrants.iter().filter(|row| !row.mistakes.is_empty()) {
+        writeln!(out, "{}: {}", one_line(&row.name), one_line(&row.mistakes.words()))?;
+    }
     for test in &standing.versions {
         let (newer, older, result) = (one_line(&test.newer), one_line(&test.older), next(test.result));
         let counts = test.counts;
@@ -335,6 +360,3 @@ fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result<(),
     };
     Ok(writeln!(out, "{} games; {open}", standing.games)?)
 }
-    for row in standing.entrants.iter().filter(|row| !row.mistakes.is_empty()) {
-        writeln!(out, "{}: {}", one_line(&row.name), one_line(&row.mistakes.words()))?;
-    }

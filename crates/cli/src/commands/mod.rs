@@ -14,6 +14,7 @@ mod bridge;
 mod dataset;
 mod eval;
 mod ladder;
+pub(crate) mod ladder_settings;
 mod mapgen;
 mod maps;
 mod package;

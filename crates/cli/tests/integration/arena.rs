@@ -97,8 +97,7 @@ fn match_ends_with_a_verdict() {
     assert_eq!((&report["sentence"], &report["verdict"]["outcome"]), (&last.into(), &"better".into()));
     assert_eq!((&report["overall"]["wins"], &report["overall"]["win_share"]["estimate"]), (&12.into(), &1.0.into()));
     let ties = succeeds(&["battle", "sampling", "simulate", "--map", "snail", "--budget-evals", "2", "--samples", "2"]);
-    let tied = "Too few games to tell sampling from simulate: +0 points per game, 0 wins, 2 ties and 0 losses in 2 paired games";
-    assert!(ties.lines().last().unwrap().starts_with(tied), "{ties}");
+    assert_eq!(ties.lines().last().unwrap(), "sampling and simulate played identical games in all 2 pairs.");
     let losses =
         succeeds(&["battle", "random", "sampling", "--map", "snail", "--budget-ticks", "500", "--samples", "8"]);
     assert!(losses.lines().last().unwrap().starts_with("random is worse than sampling: -"), "{losses}");
@@ -111,7 +110,7 @@ fn identical_games_count_once() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[lines.len() - 2], "safest and cautious are deterministic: 15 distinct pairs of 30");
     let last = lines[lines.len() - 1];
-    assert!(last.ends_with(" more maps would show a difference of 500 points."), "{last}");
+    assert!(last.ends_with(" more maps would show this difference."), "{last}");
     assert_eq!(
         last.split("; about ").next().unwrap(),
         "Too few games to tell safest from cautious: -443 points per game (-1,664 to +777), 5 wins, 0 ties and 10 losses in \

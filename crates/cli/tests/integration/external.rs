@@ -38,7 +38,10 @@ fn kinds_of_failure_are_distinguished() {
         "exec:echo nowhere; exit 4",
         "pipe:read -r x; exit 0",
     ];
-    let found = external(&bots, &["--tick-ms", "200", "--threads", "7", "--logs", dir.path().to_str().unwrap(), "--bot-start-ms", "2000"]);
+    let found = external(
+        &bots,
+        &["--tick-ms", "200", "--threads", "7", "--logs", dir.path().to_str().unwrap(), "--bot-start-ms", "2000"],
+    );
     let kinds = ["crashed", "silent", "garbage"];
     let expected = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0], [1, 0, 0], [0, 0, 0]];
     for (bot, expected) in found.iter().zip(expected) {
@@ -102,13 +105,18 @@ fn failures_name_the_known_reason() {
         (answers("7"), "a number: expected a COMMAND"),
         (client("import time; time.sleep(99)"), "s after its start: expected at most 3s (--bot-start-ms)"),
         (python("import time; time.sleep(99)"), ", the address in SERVER_URL, "),
+        // The refusal reaches the bot, too.
+        (
+            handshake("Origin: https://evil.example\\r\\n").replace("s.recv(999)", "sys.exit(str(s.recv(999)))"),
+            "403 Forbidden",
+        ),
         (
             handshake("Origin: https://evil.example\\r\\n"),
             r#"the Origin header is "https://evil.example": expected none"#,
         ),
         // The first message arrives with the handshake, and is not lost.
         (handshake("Origin: http://localhost/\\r\\n"), "its first message is not REGISTER"),
-        ("pipe:sleep 5; echo hello; sleep 99".to_owned(), "its first message came 5."),
+        ("pipe:sleep 6; echo hello; sleep 99".to_owned(), "its first message came "),
     ];
     let bots: Vec<String> = cases.iter().enumerate().map(|(index, (bot, _))| format!("b{index}={bot}")).collect();
     let bots: Vec<&str> = bots.iter().map(String::as_str).collect();
@@ -122,7 +130,7 @@ fn failures_name_the_known_reason() {
 
 #[test]
 fn invalid_actions_are_named_once_wherever_a_bot_plays() {
-    const ACTIONS: &str = r#"["MOVE_UP",{"type":"LEFT"},{"type":"MOVE_TO"},{"type":"MOVE_TO","position":[1,2]},null]"#;
+    const ACTIONS: &str = r#"["MOVE_UP",{"type":"LEFT"},{"type":"MOVE_TO"},{"position":[1,2],"type":"MOVE_TO"},null]"#;
     let expected = [
         r#""MOVE_UP" in tick 1: expected {"type": T}, where T is MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO"#,
         r#"{"type":"MOVE_TO"} in tick 1: expected {"type": "MOVE_TO", "position": {"x": number, "y": number}}"#,
@@ -131,7 +139,7 @@ fn invalid_actions_are_named_once_wherever_a_bot_plays() {
     let bot = stays("").replace("\\\"actions\\\":[]", &format!("\\\"actions\\\":{}", ACTIONS.replace('"', "\\\"")));
     let dir = tempfile::tempdir().unwrap();
     let (saved, map) = (dir.path().join("game.jsonl"), dir.path().join("corridor.txt"));
-    fs::write(&map, "#####\n#P.s#\n#####\n").unwrap();
+    fs::write(&map, "#####\n#P.S#\n#####\n").unwrap();
     let (saved, map) = (saved.to_str().unwrap(), map.to_str().unwrap());
     let games = ["--tick-ms", "2000"];
     let played = succeeds(&[&["play", map, "--planner", &bot, "--save", saved], &games[..]].concat());

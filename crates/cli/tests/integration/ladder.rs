@@ -1,7 +1,9 @@
 use std::fs;
+use std::hash::Hasher;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
+use getaway::fnv::FnvHasher;
 use serde_json::Value;
 
 use crate::common::wait_until;
@@ -83,6 +85,68 @@ fn running_ladder_takes_requests_and_refuses_a_second_process() {
     wait_until("random is retired", || page().contains("\"retired\""));
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[test]
+fn ladder_continues_from_any_folder_without_its_settings() {
+    let dir = tempfile::tempdir().unwrap();
+    let (home, other) = (dir.path().join("home"), dir.path().join("other"));
+    for (folder, exit) in [(&home, "sleep 9"), (&other, "exit 3")] {
+        fs::create_dir_all(folder).unwrap();
+        fs::write(folder.join("corridor.txt"), "#####\n#P.S#\n#####\n").unwrap();
+        let answer = r#"echo '{"type":"COMMAND","tick":1,"actions":[{"type":"LEFT"}]}'"#;
+        fs::write(folder.join("bot.sh"), format!("read -r x; {answer}; {exit}\n")).unwrap();
+    }
+    let run = |folder: &Path, args: &[&str]| {
+        let output = command(args).current_dir(folder).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+    };
+    let settings = ["--map", "corridor.txt", "--samples", "3", "--seed", "7", "--budget-ticks", "30"];
+    let bots = ["--tick-ms", "200", "--add", "mine=pipe:sh bot.sh", "--add", "random"];
+    let (code, text) = run(&home, &[&["ladder", "league"], &settings[..], &bots[..]].concat());
+    assert!(code == Some(0) && text.contains("mine: 3 invalid actions, the first {\"type\":\"LEFT\"} in "), "{text}");
+    let ladder = home.join("league");
+    let ladder = ladder.to_str().unwrap();
+    let files = || fs::read_dir(&home).unwrap().count() + fs::read_dir(&other).unwrap().count();
+    let before = (files(), games(Path::new(ladder)));
+    let (code, text) = run(&other, &["ladder", ladder]);
+    assert!(code == Some(0) && !text.contains("set aside"), "{text}");
+    assert_eq!((files(), games(Path::new(ladder))), before);
+    // A bot that is added from another folder runs there.
+    let (code, text) = run(&other, &["ladder", ladder, "--add", "safest", "--add", "theirs=pipe:sh bot.sh"]);
+    assert!(code == Some(0) && text.contains("theirs is added") && text.contains("exit code 3"), "{text}");
+    let (code, text) = run(&other, &["ladder", ladder, "--retire", "their"]);
+    let expected = "error: --retire their: no entrant has this name, found mine, random, safest, theirs\n";
+    assert_eq!((code, text.as_str()), (Some(2), expected));
+    assert_eq!(run(&other, &["ladder", ladder, "--retire", "theirs"]).0, Some(0));
+}
+
+#[test]
+fn huge_numbers_in_the_journal_are_errors() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("league");
+    assert!(getaway(&ladder(&folder, &["--add", "random"])).status.success());
+    let journal = folder.join("ladder.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    for sample in [4096_u32, 100_000_000, 1 << 31, u32::MAX] {
+        // The checksums of the lines before the game are valid, and that of the game is recomputed.
+        let mut lines = text.split_inclusive('\n').take(2).map(str::to_owned).collect::<Vec<_>>();
+        let game = text.lines().find(|line| line.contains("{\"game\":")).unwrap().to_owned();
+        let game = game.replacen("\"sample\":0", &format!("\"sample\":{sample}"), 1);
+        lines.push(checked(&lines.concat(), &game));
+        fs::write(&journal, lines.concat()).unwrap();
+        let output = getaway(&ladder(&folder, &[]));
+        let expected = format!("line 3: found sample {sample} of random after 0 of its games: expected them in order");
+        assert!(error_line(&output).ends_with(&expected), "{output:?}");
+    }
+}
+
+/// The line with a checksum that fits the lines before it.
+fn checked(before: &str, line: &str) -> String {
+    let mut hash = FnvHasher::default();
+    let body = |line: &str| line.rsplit_once(",\"check\":\"").unwrap().0.to_owned();
+    before.lines().map(body).chain([body(line)]).for_each(|body| hash.write(format!("{body}\n").as_bytes()));
+    format!("{},\"check\":\"{:016x}\"}}\n", body(line), hash.finish())
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn invalid_line_is_reported_after_the_lines_before_it_are_answered() {
             "expected a JSON array of actions: invalid JSON at column 128: recursion limit exceeded",
         ),
     ] {
-        let output = simulate(&["roundabout"], format!("[]\n[{{}}]\n{line}\n[]\n").as_bytes());
+        let output = simulate(&["roundabout"], format!("[]\n[]\n{line}\n[]\n").as_bytes());
         let expected = format!("error: standard input, line 3: {reason}\n");
         assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), &*expected));
         assert_eq!(text(&output.stdout).lines().count(), 2, "{reason}");

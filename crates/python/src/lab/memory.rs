@@ -51,11 +51,13 @@ impl<T: Number> SharedMemory<T> {
         let capsule = PyCapsule::new_with_value(py, Arc::clone(&owner), c"getaway.memory")?.into_any();
         // SAFETY: the view covers `owner`, whose zeros are valid values of `E`. The array keeps the
         // capsule, which keeps the memory.
-        let array = unsafe {
+        let base = unsafe {
             let view = ArrayViewD::<E>::from_shape_ptr(shape, start.cast());
             PyArrayDyn::borrow_from_array(&view, capsule)
         };
-        Ok(Self { name, array: array.as_untyped().clone().unbind(), _owner: owner, start, len })
+        // Python code that has made an array read-only can undo this only if its base is an array.
+        let array = base.call_method0("view")?.cast_into::<PyUntypedArray>()?.unbind();
+        Ok(Self { name, array, _owner: owner, start, len })
     }
 
     pub fn array(&self, py: Python<'_>) -> Py<PyAny> {

@@ -1,0 +1,102 @@
+//! The options that created a ladder, saved in its folder so that later commands need not repeat
+//! them, and the folder in which its bots run.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+use serde::{Deserialize, Serialize};
+
+use getaway::files;
+
+use crate::CliError;
+use crate::output::{OutputFile, note};
+
+const FILE: &str = "settings.json";
+const KIND: &str = "ladder settings";
+const VERSION: u32 = 1;
+const FILE_BYTES_MAX: u64 = 1 << 20;
+/// The arguments that belong to a single run.
+const OF_RUN: [&str; 9] = ["folder", "added", "retired", "minutes", "threads", "ray", "playground", "json", "logs"];
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// The settings on the command line, as `--NAME` or `--NAME=VALUE`.
+    given: Vec<String>,
+    saved: Option<SettingsFile>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SettingsFile {
+    getaway: String,
+    version: u32,
+    /// The folder in which the ladder was created.
+    folder: PathBuf,
+    arguments: Vec<String>,
+}
+
+impl Settings {
+    /// Reads the settings of `getaway ladder` from its arguments and from the ladder's folder.
+    pub fn of_ladder(program: &Command, ladder: &ArgMatches) -> Self {
+        let arguments = program.find_subcommand("ladder").into_iter().flat_map(Command::get_arguments);
+        let is_given = |id: &str| ladder.value_source(id) == Some(ValueSource::CommandLine) && !OF_RUN.contains(&id);
+        let words = arguments.filter(|argument| is_given(argument.get_id().as_str())).flat_map(|argument| {
+            let option = format!("--{}", argument.get_long().unwrap_or_default());
+            let values = ladder.get_raw(argument.get_id().as_str()).into_iter().flatten();
+            if argument.get_action().takes_values() {
+                values.map(|value| format!("{option}={}", value.to_string_lossy())).collect()
+            } else {
+                vec![option]
+            }
+        });
+        let saved = ladder.get_one::<PathBuf>("folder").and_then(|folder| read(&folder.join(FILE)));
+        Self { given: words.collect(), saved }
+    }
+
+    /// The saved settings, if the command line contains none.
+    pub fn saved_words(&self) -> impl Iterator<Item = &String> {
+        self.saved.iter().filter(|_| self.given.is_empty()).flat_map(|saved| &saved.arguments)
+    }
+
+    /// True if the command continues the ladder with its saved settings.
+    pub fn is_saved(&self) -> bool {
+        self.given.is_empty() && self.saved.is_some()
+    }
+
+    /// Changes to the folder in which the ladder was created, because its entrants can have relative
+    /// paths.
+    pub fn enter(&self) {
+        let Some(SettingsFile { folder, .. }) = &self.saved else { return };
+        if let Err(error) = env::set_current_dir(folder) {
+            note(&format!("{}: {error}; the ladder's bots run in the current folder instead", folder.display()));
+        }
+    }
+
+    /// Saves the settings of a ladder in its folder, unless they are unchanged.
+    pub fn save(&self, ladder: &Path) -> Result<(), CliError> {
+        if self.is_saved() {
+            return Ok(());
+        }
+        let path = ladder.join(FILE);
+        if path.exists() && self.saved.is_none() {
+            let found = path.display();
+            return Err(CliError::Input(format!(
+                "{found}: expected a file that a ladder wrote; it was not overwritten"
+            )));
+        }
+        let failed = |error| CliError::Input(format!("cannot determine the current folder: {error}"));
+        let folder = match &self.saved {
+            Some(saved) => saved.folder.clone(),
+            None => env::current_dir().map_err(failed)?,
+        };
+        let (getaway, arguments) = (KIND.to_owned(), self.given.clone());
+        let file = SettingsFile { getaway, version: VERSION, folder, arguments };
+        OutputFile::over(&path).write(format!("{}\n", serde_json::to_string(&file)?).as_bytes())
+    }
+}
+
+fn read(path: &Path) -> Option<SettingsFile> {
+    let file: SettingsFile = serde_json::from_str(&files::read_text(path, FILE_BYTES_MAX).ok()?).ok()?;
+    (file.getaway == KIND && file.version == VERSION).then_some(file)
+}
