@@ -497,6 +497,13 @@ class Batch:
     def action_masks(self) -> npt.NDArray[np.int8]:
         """An int8 array of shape (games, 5): 0 for each blocked action, else 1. Staying is always 1."""
 
+    @property
+    def _player_tiles(self) -> npt.NDArray[np.uint16]:
+        """The numbers of the players' tiles, for `_action_masks_at`."""
+
+    def _action_masks_at(self, tiles: npt.NDArray[np.uint16]) -> npt.NDArray[np.int8]:
+        """`action_masks` of the time when the players were on these tiles."""
+
     def get_state(self) -> npt.NDArray[np.int16]:
         """Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats), where
         `threats` is the largest number of threats on any map of the batch. Each row is a "state"

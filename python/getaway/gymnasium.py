@@ -17,7 +17,7 @@ are in tiles, and all times are in ticks.
   x, y, direction (0 to 3, as for actions), style (0 bull, 1 goldfish, 2 shark, 3 owl, 4 deer, 5
   hawk), and its steps to the player (4096 without a path). If a map has fewer threats, the
   remaining elements are -1.
-- `"features"`: `Box(-1, 4096, (68,), int16)`. The tick; the ticks until the threats move (as
+- `"features"`: `Box(-1, 16384, (68,), int16)`. The tick; the ticks until the threats move (as
   above); the ticks from one of their moves to the next. Then 13 numbers for each action in order.
   All 13 are -1 if the action is blocked or the game is over. Otherwise, they describe the exact
   state after the tick in which the action is played. If the player is caught in this tick, numbers
@@ -65,7 +65,8 @@ with a leading underscore, such as `"_tick"`, holds a mask: True for the games t
 - `"score"`: 5 times this tick.
 - `"action_mask"`: int8 of shape (5,), 1 for each action that is not blocked (staying never is).
 - `"regret"`: the number of ticks by which the best possible game is longer than this one. Only
-  present when an episode on a `getaway.levels.Level` terminates.
+  present when an episode on a `getaway.levels.Level` terminates that began at the level's start,
+  not in a given state.
 - `"final_obs"`, `"final_info"`: for the games that ended in this step, the last observations, and a
   dict of the last infos. Only present if a game ended, in a vector environment with same-step
   autoreset.
@@ -92,6 +93,7 @@ is independent of the original, and its random generator continues from the same
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any
@@ -117,6 +119,8 @@ MapLike = str | PathLike[str] | getaway.Map | Level
 """A map: its name, its path, the map itself, or a level."""
 
 _FAR_STEPS = 4096
+_LEADS_MAX = 4 * 4096
+"""Four ticks for each tile of the largest map."""
 _RENDER_MODES = ["rgb_array", "ansi"]
 _BOARD_OPTIONS = ("map", "no_jump", "rules")
 
@@ -140,8 +144,10 @@ def spawn_seeds(seed: int | Sequence[int], count: int) -> list[int]:
 def _space(observation: str, shape: tuple[int, ...]) -> spaces.Box:
     if observation in ("planes", "window"):
         return spaces.Box(0, 255, shape, np.uint8)
-    if observation in ("compact", "features"):
+    if observation == "compact":
         return spaces.Box(-1, _FAR_STEPS, shape, np.int16)
+    if observation == "features":
+        return spaces.Box(-1, _LEADS_MAX, shape, np.int16)
     return spaces.Box(-32768, 32767, shape, np.int16)
 
 
@@ -214,6 +220,8 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         self._rules: dict[str, Any] = {"no_jump": no_jump, "rules": rules}
         self._closed = False
         self._started = False
+        self._begun = True
+        """Whether the episode began at the start of its map, not in a given state."""
         self._use(*_boards(map, 0, **self._rules))
         self.action_space = spaces.Discrete(5)  # type: ignore[assignment]
 
@@ -241,7 +249,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         """
         self._check_open()
         result = self._single.set_state(state)
-        self._started = True
+        self._started, self._begun = True, False
         return result
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
@@ -264,7 +272,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
                 self._use(*_boards(None, self._map_seed(seed), **self._rules))
         maps = len(self._best_ticks)
         result = self._single.reset(int(self.np_random.integers(maps)) if maps > 1 else 0)
-        self._started = True
+        self._started, self._begun = True, state is None
         if state is not None:
             result = self._single.set_state(state)
         if options.get("moves"):
@@ -290,7 +298,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         result = self._single.step(action)
         if result[2]:
             best_tick = self._best_ticks[self._single.map]
-            if best_tick is not None:
+            if best_tick is not None and self._begun:
                 result[4]["regret"] = best_tick - result[4]["tick"]
         return result
 
@@ -361,6 +369,8 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         self._threads, self._copy = threads, copy
         self._elapsed = np.zeros(num_envs, dtype=np.int64)
         self._over = np.zeros(num_envs, dtype=np.bool_)
+        self._begun = np.ones(num_envs, dtype=np.bool_)
+        """Whether the episode began at the start of its map, not in a given state."""
         self._headings = np.ones(num_envs, dtype=np.int64)
         self._started = False
         self.single_action_space = spaces.Discrete(5)
@@ -403,13 +413,13 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
             mask = None
         self._batch.reset(mask)
         marked = ... if mask is None else mask
-        self._elapsed[marked], self._over[marked], self._headings[marked] = 0, False, 1
+        self._elapsed[marked], self._over[marked], self._headings[marked], self._begun[marked] = 0, False, 1, True
         self._started = True
         if options.get("state") is not None:
             self._continue_from(options["state"], mask)
         if options.get("moves"):
             self._play(options["moves"], mask)
-        return self._out(), self._infos(np.ones(self.num_envs, np.bool_) if mask is None else mask)
+        return self._out(), self._infos(mask)
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int]:
         if seed is None or isinstance(seed, (int, np.integer)):
@@ -435,7 +445,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         """
         self._check_open()
         self._continue_from(states, mask)
-        return self._out(), self._infos(np.ones(self.num_envs, np.bool_))
+        return self._out(), self._infos()
 
     def _continue_from(self, states: Any, mask: npt.NDArray[np.bool_] | None) -> None:
         """Continues the marked games from the states. After an error, no game has changed."""
@@ -453,14 +463,16 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
                     self._batch[game] = before
                 raise
         marked = ... if mask is None else mask
-        self._over[marked] = self._batch.is_over[marked]
+        self._over[marked], self._begun[marked] = self._batch.is_over[marked], False
         self._started = True
 
     def _play(self, moves: Any, mask: npt.NDArray[np.bool_] | None) -> None:
         states: list[getaway.State | None] = [None] * self.num_envs
         for game, each in self._per_game("moves", moves, str, mask):
             states[game] = self._batch[game].play(each)
+        begun = self._begun.copy()
         self._continue_from(states, mask)
+        self._begun = begun
 
     def _per_game(self, name: str, values: Any, single: type, mask: npt.NDArray[np.bool_] | None) -> list[tuple[int, Any]]:
         """Returns the index and the value of each marked game; without a mask, of every game."""
@@ -483,8 +495,9 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         self._elapsed += 1
         if over.any():
             # The batch resets only games that were terminated, so truncated games are reset here.
-            self._batch.reset(over)
-            rewards[over], terminations[over], self._elapsed[over] = 0, False, 0
+            if self._max_episode_steps is not None:
+                self._batch.reset(over)
+            rewards[over], terminations[over], self._elapsed[over], self._begun[over] = 0, False, 0, True
         if self.render_mode == "rgb_array":
             moved = np.asarray(actions) < getaway.Move.STAY
             self._headings[moved] = np.asarray(actions)[moved]
@@ -500,7 +513,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
             infos = self._reset_within_step(ended, terminations)
         else:
             self._over = ended
-            infos = self._infos(np.ones(self.num_envs, np.bool_))
+            infos = self._infos()
             self._add_regret(infos, terminations)
         return self._out(), rewards, terminations, truncations, infos
 
@@ -511,24 +524,17 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         final_info = self._infos(ended)
         self._add_regret(final_info, terminations)
         self._batch.reset(ended)
-        self._elapsed[ended] = 0
-        self._headings[ended] = 1
-        infos = self._infos(np.ones(self.num_envs, np.bool_))
+        self._elapsed[ended], self._headings[ended], self._begun[ended] = 0, 1, True
+        infos = self._infos()
         infos |= {"final_obs": final_obs, "_final_obs": ended.copy()}
         infos |= {"final_info": final_info, "_final_info": ended.copy()}
         return infos
 
-    def _infos(self, games: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        ticks = self._batch.ticks.astype(np.int64)
-        values: dict[str, Any] = {"tick": ticks, "score": 5 * ticks, "action_mask": self._batch.action_masks}
-        infos: dict[str, Any] = {}
-        for key, value in values.items():
-            value[~games] = 0
-            infos[key], infos[f"_{key}"] = value, games.copy()
-        return infos
+    def _infos(self, games: npt.NDArray[np.bool_] | None = None) -> _Infos:
+        return _Infos(self._batch, None if games is None else games.copy())
 
     def _add_regret(self, infos: dict[str, Any], terminations: npt.NDArray[np.bool_]) -> None:
-        known = terminations & (self._best_ticks >= 0)
+        known = terminations & self._begun & (self._best_ticks >= 0)
         if known.any():
             infos["regret"], infos["_regret"] = np.where(known, self._best_ticks - infos["tick"], 0), known
 
@@ -582,6 +588,50 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
     def _check_open(self) -> None:
         if self.closed:
             raise gymnasium.error.ClosedEnvironmentError("the environment is closed: make another one")
+
+
+class _Infos(dict[str, Any]):
+    """A dict of infos. The ticks, scores and action masks are computed when the dict is first read,
+    because many programs never read them."""
+
+    def __init__(self, batch: getaway.Batch, games: npt.NDArray[np.bool_] | None) -> None:
+        self._source: Any = (batch, games, batch.ticks, batch._player_tiles)
+
+    def _fill(self) -> None:
+        if self._source is None:
+            return
+        (batch, games, ticks, tiles), self._source = self._source, None
+        ticks = ticks.astype(np.int64)
+        values: dict[str, Any] = {"tick": ticks, "score": 5 * ticks, "action_mask": batch._action_masks_at(tiles)}
+        games = np.ones(len(ticks), np.bool_) if games is None else games
+        added = dict(super().items())
+        super().clear()
+        for key, value in values.items():
+            value[~games] = 0
+            super().__setitem__(key, value)
+            super().__setitem__(f"_{key}", games.copy())
+        super().update(added)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return dict, (dict(self),)
+
+
+def _reader(name: str) -> Any:
+    method = getattr(dict, name)
+
+    @functools.wraps(method)
+    def read(self: _Infos, *args: Any, **kwargs: Any) -> Any:
+        self._fill()
+        return method(self, *args, **kwargs)
+
+    return read
+
+
+for _name in (
+    *("__contains__", "__delitem__", "__eq__", "__getitem__", "__ior__", "__iter__", "__len__", "__ne__", "__or__", "__repr__"),
+    *("__reversed__", "__ror__", "clear", "copy", "get", "items", "keys", "pop", "popitem", "setdefault", "update", "values"),
+):
+    setattr(_Infos, _name, _reader(_name))
 
 
 class _GameView:

@@ -99,6 +99,21 @@ impl Batch {
         &self.states
     }
 
+    /// The number of the player's tile in each game.
+    pub fn player_tiles(&self) -> Vec<u16> {
+        self.states.iter().enumerate().map(|(game, state)| self.world(game).tile_after(state, Move::Stay)).collect()
+    }
+
+    /// For each game and move of [`Move::ALL`], 0 if the move is blocked on the given tile of the
+    /// player, otherwise 1. `None` if a tile does not exist.
+    pub fn action_masks(&self, tiles: &[u16]) -> Option<Vec<i8>> {
+        let mut masks = Vec::with_capacity(tiles.len() * Move::ALL.len());
+        for (&tile, &setup) in tiles.iter().zip(&*self.setup_of) {
+            masks.extend(self.setups[setup as usize].observer.action_mask(tile)?);
+        }
+        Some(masks)
+    }
+
     /// The world of a game.
     ///
     /// # Panics
@@ -258,14 +273,6 @@ impl BatchPart<'_> {
     /// If `out` does not have the right length.
     pub fn write_features(&self, out: &mut [i16]) {
         self.write(out, FEATURES, Observer::write_features);
-    }
-
-    /// Writes one number per game and move of [`Move::ALL`]: 0 if the move is blocked, otherwise 1.
-    ///
-    /// # Panics
-    /// If `out` does not have the right length.
-    pub fn write_action_masks(&self, out: &mut [u8]) {
-        self.write(out, Move::ALL.len(), Observer::write_action_mask);
     }
 
     fn write<T>(&self, out: &mut [T], length: usize, write: impl Fn(&Observer, &World, &State, &mut [T])) {

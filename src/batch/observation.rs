@@ -209,7 +209,7 @@ impl Observer {
         let player = usize::from(world.tile_after(state, Move::Stay));
         let mut clearance = self.reach_by(player, |_| FAR_STEPS);
         let mut rows = threats.chunks_exact_mut(COMPACT_THREAT);
-        for (index, (row, &style)) in rows.by_ref().zip(&self.styles).enumerate() {
+        for (index, (&style, row)) in self.styles.iter().zip(rows.by_ref()).enumerate() {
             let (tile, direction) = world.threat_pose(state, index);
             let reach = self.reach(player, usize::from(tile));
             for (clearance, reach) in clearance.iter_mut().zip(reach) {
@@ -231,7 +231,8 @@ impl Observer {
         let since_move = i16::from(world.ticks_since_move(state));
         header.copy_from_slice(&[state.tick() as i16, since_move, player.x as i16, player.y as i16]);
         let mut rows = threats.chunks_exact_mut(STATE_THREAT);
-        for (row, threat) in rows.by_ref().zip(world.threats(state)) {
+        // `rows` is the second iterator, because a zip first takes an item of the first one.
+        for (threat, row) in world.threats(state).zip(rows.by_ref()) {
             let place = threat.remembered.or(threat.seen).or(threat.post);
             let kind = i16::from(place.is_some()) + i16::from(threat.post.is_some());
             let [place_x, place_y] = place.map_or([-1; 2], |place| [place.x as i16, place.y as i16]);
@@ -276,11 +277,9 @@ impl Observer {
         self.features.get_or_init(|| Features::new(world)).write(world, state, out);
     }
 
-    pub fn write_action_mask(&self, world: &World, state: &State, out: &mut [u8]) {
-        let player = world.tile_after(state, Move::Stay);
-        for (index, (out, &next)) in out.iter_mut().zip(&self.next[usize::from(player)]).enumerate() {
-            *out = u8::from(index == Move::Stay as usize || next != player);
-        }
+    pub fn action_mask(&self, tile: u16) -> Option<[i8; Move::ALL.len()]> {
+        let next = self.next.get(usize::from(tile))?;
+        Some(std::array::from_fn(|index| i8::from(index == Move::Stay as usize || next[index] != tile)))
     }
 }
 

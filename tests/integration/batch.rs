@@ -244,7 +244,7 @@ fn windows_features_and_masks_agree_with_slow_implementations() {
     let mut batch = Batch::with_window(worlds, world_of, SIDE);
     let window = WINDOW_PLANES * SIDE * SIDE;
     assert_eq!(batch.shape().windows(), [WINDOW_PLANES, SIDE, SIDE]);
-    let (mut windows, mut features, mut masks) = (vec![7; 60 * window], vec![7; 60 * FEATURES], vec![7; 60 * 5]);
+    let (mut windows, mut features) = (vec![7; 60 * window], vec![7; 60 * FEATURES]);
     let mut checked_moves = 0;
     for round in 0..60 {
         if round == 40 {
@@ -260,13 +260,13 @@ fn windows_features_and_masks_agree_with_slow_implementations() {
         let part = batch.part(0..60);
         part.write_windows(&mut windows);
         part.write_features(&mut features);
-        part.write_action_masks(&mut masks);
+        let masks = batch.action_masks(&batch.player_tiles()).expect("tiles of the players");
         for (game, state) in batch.states().iter().enumerate() {
             let world = batch.world(game);
             check_window(world, state, SIDE, &windows[game * window..][..window]);
             check_features(world, state, &features[game * FEATURES..][..FEATURES]);
             let open: Vec<Move> = world.moves(state).collect();
-            assert_eq!(masks[game * 5..][..5], Move::ALL.map(|player_move| u8::from(open.contains(&player_move))));
+            assert_eq!(masks[game * 5..][..5], Move::ALL.map(|player_move| i8::from(open.contains(&player_move))));
             checked_moves += open.len();
         }
     }
@@ -416,4 +416,26 @@ fn numbers_that_are_not_a_state_are_refused() {
         batch.state_of_numbers(0, &numbers[1..]).expect_err("an error").to_string(),
         "12 numbers: expected at least 13"
     );
+}
+
+#[test]
+fn every_missing_threat_is_minus_one() {
+    let drawings = ["P...S", "P..BS", "P.OBS", "PDOBS"];
+    let worlds = drawings.map(|drawing| Layout::parse(drawing).expect("a drawing"));
+    let worlds = worlds.map(|layout| Arc::new(World::new(&layout, &Rules::BLITZ_2025).expect("a world")));
+    let mut batch = Batch::new(worlds.to_vec(), (0..drawings.len()).collect());
+    let (compact, numbers) = (batch.shape().compact(), batch.shape().state());
+    let (mut rows, mut states) = (vec![7; drawings.len() * compact], vec![7; drawings.len() * numbers]);
+    batch.part(0..drawings.len()).write_compact(&mut rows);
+    batch.part(0..drawings.len()).write_states(&mut states);
+    for game in 0..drawings.len() {
+        for (row, header, threat) in [
+            (&rows[game * compact..][..compact], COMPACT_HEADER, COMPACT_THREAT),
+            (&states[game * numbers..][..numbers], STATE_HEADER, STATE_THREAT),
+        ] {
+            let (present, missing) = row[header..].split_at((game + 1) * threat);
+            assert!(present.chunks_exact(threat).all(|row| row[0] >= 0), "{row:?}");
+            assert!(missing.iter().all(|&number| number == -1), "{row:?}");
+        }
+    }
 }

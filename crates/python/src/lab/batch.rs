@@ -506,11 +506,25 @@ impl Batch {
 
     /// An int8 array of shape (games, 5): 0 for each blocked action, else 1. Staying is always 1.
     #[getter]
-    fn action_masks<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i8>>> {
-        let games = self.batch.len();
-        let mut masks = vec![0; games * Move::ALL.len()];
-        self.batch.part(0..games).write_action_masks(&mut masks);
-        PyArray1::from_iter(py, masks.into_iter().map(|mask| mask as i8)).reshape([games, Move::ALL.len()])
+    fn action_masks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i8>>> {
+        self.action_masks_at(&PyArray1::from_vec(py, self.batch.player_tiles()))
+    }
+
+    /// The numbers of the players' tiles, for `_action_masks_at`.
+    #[getter]
+    fn _player_tiles<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
+        PyArray1::from_vec(py, self.batch.player_tiles())
+    }
+
+    /// `action_masks` of the time when the players were on these tiles.
+    #[pyo3(name = "_action_masks_at")]
+    fn action_masks_at<'py>(&self, tiles: &Bound<'py, PyArray1<u16>>) -> PyResult<Bound<'py, PyArray2<i8>>> {
+        let (py, games, tiles) = (tiles.py(), self.batch.len(), tiles.to_vec()?);
+        if tiles.len() != games {
+            return Err(PyValueError::new_err(format!("tiles: expected {games}, found {}", tiles.len())));
+        }
+        let masks = self.batch.action_masks(&tiles).ok_or_else(|| PyValueError::new_err("tiles: no such tile"))?;
+        PyArray1::from_vec(py, masks).reshape([games, Move::ALL.len()])
     }
 
     /// Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats), where

@@ -121,9 +121,10 @@ impl Single {
     }
 
     fn action_mask<'py>(&mut self, py: Python<'py>) -> Bound<'py, PyArray1<i8>> {
-        let mut mask = [0; Move::ALL.len()];
-        self.batch.part(self.current..self.current + 1).write_action_masks(&mut mask);
-        PyArray1::from_iter(py, mask.map(|mask| mask as i8))
+        let tiles = self.batch.player_tiles();
+        let masks = self.batch.action_masks(&tiles).unwrap_or_default();
+        let mask = masks.chunks_exact(Move::ALL.len()).nth(self.current).unwrap_or_default();
+        PyArray1::from_slice(py, mask)
     }
 
     #[getter]
