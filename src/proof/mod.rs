@@ -166,10 +166,7 @@ pub(crate) fn prover(world: &World, root: &State, resources: Resources) -> Optio
     }
     let mut resources = Some(resources);
     // Sizes of tile sets, in 64-bit words. Each size makes the library slower to build, and the
-    // playground larger to download. Sizes 3 and 6 suffice for the maps of `benches/bank.csv`.
-    #[cfg(not(target_family = "wasm"))]
-    let sizes = [sized::<3>, sized::<6>, sized::<16>];
-    #[cfg(target_family = "wasm")]
+    // playground larger to download. Size 6 suffices for the maps of `benches/bank.csv`.
     let sizes = [sized::<6>, sized::<16>];
     sizes.into_iter().find_map(|sized| sized(world, root, &mut resources))
 }
@@ -181,7 +178,7 @@ pub(crate) fn save(prover: &dyn Prover, out: &mut dyn Write) -> io::Result<()> {
     fn sized<const N: usize>(prover: &dyn Any, out: &mut dyn Write) -> Option<io::Result<()>> {
         prover.downcast_ref::<Stage<N>>().map(|stage| stage.save(out))
     }
-    let sizes = [sized::<3>, sized::<6>, sized::<16>];
+    let sizes = [sized::<6>, sized::<16>];
     sizes.into_iter().find_map(|sized| sized(prover, out)).expect("a prover of one of the sizes")
 }
 
@@ -192,6 +189,6 @@ pub(crate) fn restore(prover: &mut dyn Prover, world: &World, input: &mut dyn Bu
     fn sized<const N: usize>(prover: &mut dyn Any, world: &World, input: &mut dyn BufRead) -> Option<io::Result<()>> {
         prover.downcast_mut::<Stage<N>>().map(|stage| stage.restore(world, input))
     }
-    let sizes = [sized::<3>, sized::<6>, sized::<16>];
+    let sizes = [sized::<6>, sized::<16>];
     sizes.into_iter().find_map(|sized| sized(prover, world, input)).expect("a prover of one of the sizes")
 }

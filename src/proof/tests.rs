@@ -105,7 +105,7 @@ fn runs_have_the_successors_of_their_combinations() {
     assert!(compared > 50_000 && interrupted > 50, "{compared}, {interrupted}");
 }
 
-fn model(world: &World, slice: Budget) -> Model<5> {
+fn model(world: &World, slice: Budget) -> Model<6> {
     let mut builder = ModelBuilder::new(world, &world.start()).expect("a small map");
     while !builder.advance(world, &mut BudgetMeter::new(slice)) {}
     builder.finish()
@@ -126,7 +126,7 @@ impl LineSearch for Lines {
     }
 }
 
-fn engine(world: &World) -> Engine<5> {
+fn engine(world: &World) -> Engine<6> {
     let lines = Box::new(Lines(SurvivalSearch::new(SurvivalOptions::default())));
     Engine::new(model(world, Budget::ticks(7)), Resources { seed: 0, memory_max_bytes: 256 << 20, lines })
 }
@@ -223,7 +223,7 @@ fn hawk_with_an_impossible_memory_is_left_out() {
             let mut threats: Vec<Threat> = world.threats(&world.start()).collect();
             threats[index].idle_rounds = idle_rounds;
             let state = world.state_at(1, world.layout().player, &threats).expect("a state");
-            let mut builder = ModelBuilder::<5>::new(&world, &state).expect("a small map");
+            let mut builder = ModelBuilder::<6>::new(&world, &state).expect("a small map");
             while !builder.advance(&world, &mut BudgetMeter::new(Budget::UNLIMITED)) {}
             builder.finish().automata.len()
         };
@@ -286,7 +286,7 @@ fn closures_are_the_keys_after_each_number_of_moves() {
             for moves in 0..1300 {
                 let found: Vec<u32> = keys.iter().copied().collect();
                 assert_eq!(closure.after(moves), found, "after {moves} moves");
-                let own = |key: u32| TileSet::<5>::of(model.place(automaton, key));
+                let own = |key: u32| TileSet::<6>::of(model.place(automaton, key));
                 let reached = keys.iter().flat_map(|&key| {
                     let branches = branches[key as usize].iter();
                     branches.filter(move |branch| !branch.when.without(&own(key)).is_empty()).map(|branch| branch.key)

@@ -132,19 +132,9 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64)
     let bits = id_bits(layout).iter().sum::<u32>();
     let is_wide = certificate.end == ProofEnd::Search && bits > Combination::<2>::BITS;
     let words = layout.open_positions().count().div_ceil(64);
-    #[cfg(feature = "small")]
     let check = match (is_wide, words) {
         (false, 0..=6) => check::<6, 2>,
         _ => check::<64, 32>,
-    };
-    #[cfg(not(feature = "small"))]
-    let check = match (is_wide, words) {
-        (false, 0..=3) => check::<3, 2>,
-        (false, 4..=6) => check::<6, 2>,
-        (false, 7..=16) => check::<16, 2>,
-        (false, _) => check::<64, 2>,
-        (true, 0..=6) => check::<6, 32>,
-        (true, _) => check::<64, 32>,
     };
     check(certificate, layout, steps_max)
 }
@@ -721,7 +711,7 @@ mod tests {
 
     const TARGET_TICK: usize = 200;
 
-    fn verifier() -> Verifier<3, 2> {
+    fn verifier() -> Verifier<6, 2> {
         let options = GeneratorOptions {
             kind: GeneratorKind::Maze,
             width: 15,
@@ -745,13 +735,13 @@ mod tests {
         verifier
     }
 
-    fn sweep(verifier: &mut Verifier<3, 2>, threats: &[u16], until: usize, counts_draws: bool) {
+    fn sweep(verifier: &mut Verifier<6, 2>, threats: &[u16], until: usize, counts_draws: bool) {
         let joins: Vec<(u16, u16)> = threats.iter().map(|&threat| (1, threat)).collect();
         let joins = Joins { joins: &joins, counts_draws };
         assert_eq!(verifier.run(1, until, joins, Passes::Both), Ok(false), "the player lives until then");
     }
 
-    fn known(verifier: &Verifier<3, 2>, tick: usize) -> Vec<(Vec<usize>, usize)> {
+    fn known(verifier: &Verifier<6, 2>, tick: usize) -> Vec<(Vec<usize>, usize)> {
         let layers = verifier.known[tick].iter().map(|known| known.cover.layer());
         layers.map(|layer| (verifier.threats(layer.mask).collect(), layer.states())).collect()
     }
@@ -774,7 +764,7 @@ mod tests {
     #[test]
     fn known_sets_over_different_threats_are_kept_until_one_covers_them() {
         let mut verifier = verifier();
-        let threats = |verifier: &Verifier<3, 2>| -> Vec<Vec<usize>> {
+        let threats = |verifier: &Verifier<6, 2>| -> Vec<Vec<usize>> {
             known(verifier, 61).into_iter().map(|(threats, _)| threats).collect()
         };
         sweep(&mut verifier, &[0], 81, false);
@@ -792,9 +782,9 @@ mod tests {
     #[test]
     fn known_sets_with_counted_draws_replace_sets_without() {
         let mut verifier = verifier();
-        let is_counted = |verifier: &Verifier<3, 2>| {
+        let is_counted = |verifier: &Verifier<6, 2>| {
             let (ids, _) = verifier.known[41][0].cover.layer().groups[0];
-            Pursuer::<3>::is_counted(ids.id(verifier.slots[3]))
+            Pursuer::<6>::is_counted(ids.id(verifier.slots[3]))
         };
         sweep(&mut verifier, &[3], 61, false);
         assert!(!is_counted(&verifier));
