@@ -31,7 +31,10 @@ def command(program: Path, options: list[str], folder: Path) -> list[str]:
 
 def complete(program: Path, options: list[str], folder: Path) -> dict[str, bytes]:
     subprocess.run(command(program, options, folder), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=True)
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    # Threads add the shards' hashes in the order in which they finish.
+    files["dataset.jsonl"] = b"".join(sorted(files["dataset.jsonl"].splitlines(keepends=True)))
+    return files
 
 
 def size(folder: Path) -> int:

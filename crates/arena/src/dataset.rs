@@ -106,7 +106,6 @@ fn check_settings(found: &Settings, expected: &Settings) -> Result<(), String> {
 
 /// The line of a shard in the dataset's file. It is written before the shard's own file.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ShardHash {
     pub shard: usize,
     /// The FNV-1a hash of the shard's file in hexadecimal.
