@@ -549,8 +549,10 @@ impl Planner for SmitsimaxPlanner {
             known.width == layout.width && known.tiles == layout.tiles && streets.rules() == world.rules()
         };
         let streets = self.streets.take().filter(is_same).unwrap_or_else(|| {
+            let mut streets = world.clone();
             let layout = Layout { threats: Vec::new(), ..world.layout().clone() };
-            world.rebuilt(&layout, world.rules()).expect("the streets of a world are playable")
+            streets.set_layout(&layout).expect("the streets of a world are playable");
+            streets
         });
         let unmodelled: Vec<ObservedThreat> =
             world.threats(state).map(|threat| ObservedThreat::at(threat.position)).collect();
