@@ -101,7 +101,7 @@ prepare_python() {
   if [ "$(cat "$venv/getaway.hash" 2>/dev/null)" = "$now" ]; then
     return
   fi
-  echo 'building the program and the Python extension (a few minutes the first time)'
+  echo 'building the program and the Python extension (about two minutes the first time)'
   install --requirement bot/requirements.txt --requirement tools/requirements-build.txt || return
   wheels=$target/wheels/local
   rm -rf "$wheels"
