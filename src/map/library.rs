@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn maps_in_the_program_are_those_in_the_folder() {
-        let folder = MapLibrary::new([concat!(env!("CARGO_MANIFEST_DIR"), "/../maps")]);
+        let folder = MapLibrary::new([concat!(env!("CARGO_MANIFEST_DIR"), "/../../maps")]);
         let program = MapLibrary { dirs: Vec::new(), has_bundled: true };
         let load = |library: &MapLibrary| -> Vec<Map> {
             library.list().unwrap().iter().map(|entry| entry.load().unwrap()).collect()
