@@ -77,7 +77,7 @@ def main() -> None:
     envs = gymnasium.make_vec("getaway/Chase-v0", num_envs=GAMES, vectorization_mode="vector_entry_point", map=maps, observation="features")
     agent = Agent()
     optimizer = torch.optim.Adam(agent.parameters(), LEARNING_RATE)
-    features, _ = envs.reset(seed=spawn_seeds(options.seed, GAMES))
+    features, _ = envs.reset(seed=spawn_seeds(options.seed, GAMES))  # type: ignore[arg-type]
     was_over = np.zeros(GAMES, np.bool_)
     iterations = max(options.steps // (GAMES * ROLLOUT_STEPS), 1)
     begin = time.perf_counter()

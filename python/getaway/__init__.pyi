@@ -80,7 +80,7 @@ class Bot:
             converting a dict to JSON.
         budget_ticks: limit on the simulated ticks per decision; makes games reproducible if
             `budget_ms` is so large that the bot never runs out of time.
-        seed: the seed of the random number generator, from 0 to 2**128 - 1.
+        seed: the seed of the random number generator, from 0 to 2**64 - 1.
         no_jump: whether stepping onto a threat's tile loses (the no-jump variant).
         rules: a dict of the rules that differ from the server's.
 

@@ -84,7 +84,7 @@ TAKES = {
     "--rules": {"rules", "empty object"},
     "--diff": {"rules", "empty object"},
     "--memory": {"memory"},
-    "--map": {"map folder", "text map"},
+    "--map": {"map folder", "picture", "text map"},
     "--maps": {"maps folder"},
     "--out": {"folder"},
     "--logs": {"folder"},
@@ -93,8 +93,8 @@ TAKES = {
     "DIR of ladder": {"folder"},
     "FILE": {"recording", "long recording"},
     "RECORDING": {"recording", "long recording"},
-    "MAP": {"map folder", "text map"},
-    "FILE|MAP": {"recording", "long recording", "map folder", "text map"},
+    "MAP": {"map folder", "picture", "text map"},
+    "FILE|MAP": {"recording", "long recording", "map folder", "picture", "text map"},
 }
 
 ALWAYS_TRIED = {"folder", "long recording"}
@@ -436,8 +436,8 @@ def try_functions(files: list[Foreign]) -> int:
 
     snail = getaway.load_map("snail")
     functions: dict[str, tuple[Callable[[Path], object], set[str]]] = {
-        "load_map": (getaway.load_map, {"map folder", "text map"}),
-        "Game": (getaway.Game, {"map folder", "text map"}),
+        "load_map": (getaway.load_map, {"map folder", "picture", "text map"}),
+        "Game": (getaway.Game, {"map folder", "picture", "text map"}),
         "maps": (getaway.maps, {"maps folder", "folder"}),
         "Map.save": (snail.save, set()),
         "Recorder": (Recorder, set()),

@@ -131,8 +131,8 @@ def assert_cargo_targets_exist(options: list[str]) -> None:
 def test_tests_that_are_named_for_a_room_exist(command: str) -> None:
     options, _, filters = command.partition(" -- ")
     assert_cargo_targets_exist(options.split())
-    for name in filters.split():
-        assert name.startswith("-") or list((ROOT / "tests" / "integration").glob(f"{name.rstrip(':')}*.rs")), name
+    for name in (name.rstrip(":") for name in filters.split()):
+        assert (ROOT / "src" / name).is_dir() or list((ROOT / "tests" / "integration").glob(f"{name}*.rs")), name
 
 
 @pytest.mark.parametrize(("page", "text"), blocks("python"))

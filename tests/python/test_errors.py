@@ -110,6 +110,7 @@ def test_error_messages_match_the_transcript(getaway_program: Path, tmp_path: Pa
         text = line.removeprefix(prompt)
         output = command_output(text, tmp_path, getaway_program.resolve()) if prompt == "$ " else exception_text(text)
         output = re.sub(r"\d+\.\d\d s, (\d+ ticks?) \(\d+ ticks/s\)", r"... s, \1 (... ticks/s)", output)
+        output = output.replace(f"{tmp_path}/", "")
         for pattern, ours in FOREIGN:
             output = re.sub(pattern, ours, output)
         parts.append(f"{line}\n{output}".rstrip())

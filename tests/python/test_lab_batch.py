@@ -72,7 +72,7 @@ def test_python_cannot_free_what_a_batch_writes() -> None:
                 attack()
     for index in range(3):
         batch = Batch(PATHS[0], 64)
-        arrays(batch)[index].__setstate__((1, (3,), np.dtype(np.int16), False, b"123456"))
+        arrays(batch)[index].__setstate__((1, (3,), np.dtype(np.int16), False, b"123456"))  # type: ignore[arg-type]
         with pytest.raises(ValueError, match=": the array points to other memory: expected the batch's own$"):
             batch.step(np.full(64, Move.STAY))
 

@@ -298,7 +298,7 @@ def test_levels_have_certified_best_ticks_and_environments_report_regret(tmp_pat
 
 
 def test_level_that_cannot_be_saved_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise OSError("the disk is full")
 
     monkeypatch.setattr(Path, "write_text", fail)

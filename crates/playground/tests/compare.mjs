@@ -61,7 +61,7 @@ test("the search signature is the native one on 32 bits, too", () => {
 });
 
 test("maps survive their images", () => {
-  for (const { game } of games) assert.deepEqual(engine.askJson("png", null, engine.ask("encode_png", game.map)), game.map);
+  for (const { game } of games) assert.deepEqual(engine.askJson("map_file", null, engine.ask("encode_png", game.map)), game.map);
 });
 
 test(`${MAPS} maps get the same lines, bounds and work`, () => {
