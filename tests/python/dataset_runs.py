@@ -6,12 +6,13 @@ The options after `--` are passed to `getaway dataset`, and must not include `--
 uninterrupted run comes first. Then each of `--count` runs in a second folder is killed (SIGKILL)
 when the folder reaches a random size, unless the run ends earlier. Random sizes, unlike random
 times, spread the kills over the whole dataset on any machine. A last run completes the dataset.
-Both folders must then have the same files, byte for byte.
+Both folders must then have the same shards, byte for byte, and the same hashes.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import random
 import subprocess
@@ -32,8 +33,11 @@ def command(program: Path, options: list[str], folder: Path) -> list[str]:
 def complete(program: Path, options: list[str], folder: Path) -> dict[str, bytes]:
     subprocess.run(command(program, options, folder), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=True)
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
-    # Threads add the shards' hashes in the order in which they finish.
-    files["dataset.jsonl"] = b"".join(sorted(files["dataset.jsonl"].splitlines(keepends=True)))
+    # Threads add the shards' hashes in the order in which they finish, a killed run can add one
+    # without its shard, and each line's check depends on the lines before it.
+    lines = map(json.loads, files["dataset.jsonl"].splitlines())
+    entries = {json.dumps({key: value for key, value in line.items() if key != "check"}) for line in lines}
+    files["dataset.jsonl"] = "\n".join(sorted(entries)).encode()
     return files
 
 

@@ -125,7 +125,7 @@ def test_stepping_a_finished_game_raises() -> None:
 
 def test_other_threads_run_while_a_bot_thinks() -> None:
     game = getaway.Game(MAPS / "metropolis")
-    bot = getaway.Bot("uct", budget_ms=86_400_000, budget_ticks=1_000_000)
+    bot = getaway.Bot("uct", budget_ms=86_400_000, budget_ticks=20_000_000)
     thinking = threading.Thread(target=bot.next_action, args=(game.frame(),))
     thinking.start()
     wakeups = 0
