@@ -56,7 +56,8 @@ impl Channel for PipeChannel {
             if line.len() > MAX_CLIENT_FRAME_BYTES {
                 return Received::Broken(format!("a line of more than {MAX_CLIENT_FRAME_BYTES} bytes"));
             }
-            let text = String::from_utf8_lossy(&line).trim().to_owned();
+            // Writers of .NET begin their first line with a byte order mark.
+            let text = String::from_utf8_lossy(&line).trim_start_matches('\u{feff}').trim().to_owned();
             if !text.is_empty() {
                 return Received::Message { text, arrived: self.stream.arrived() };
             }

@@ -29,6 +29,7 @@ fn count(bot: &Value, what: &str) -> u64 {
 fn kinds_of_failure_are_distinguished() {
     let dir = tempfile::tempdir().unwrap();
     let late = stays("case $t in *0) sleep 0.4 ;; esac;");
+    let marked = stays("printf '\\357\\273\\277';");
     let bots = [
         "pipe:read -r x; echo oops >&2; exit 3",
         "pipe:read -r x; sleep 1000",
@@ -37,13 +38,14 @@ fn kinds_of_failure_are_distinguished() {
         late.as_str(),
         "exec:echo nowhere; exit 4",
         "pipe:read -r x; exit 0",
+        marked.as_str(),
     ];
     let found = external(
         &bots,
-        &["--tick-ms", "200", "--threads", "7", "--logs", dir.path().to_str().unwrap(), "--bot-start-ms", "2000"],
+        &["--tick-ms", "200", "--threads", "8", "--logs", dir.path().to_str().unwrap(), "--bot-start-ms", "2000"],
     );
     let kinds = ["crashed", "silent", "garbage"];
-    let expected = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0], [1, 0, 0], [0, 0, 0]];
+    let expected = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 0], [1, 0, 0], [0, 0, 0], [0, 0, 0]];
     for (bot, expected) in found.iter().zip(expected) {
         assert_eq!(kinds.map(|kind| count(bot, kind)), expected, "{bot}");
     }
