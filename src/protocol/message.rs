@@ -456,13 +456,16 @@ impl GameMessage {
     /// If the message is too long, not JSON, or not a state. The error names the invalid field if
     /// it is known.
     pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
-        let frame = frame.as_ref();
-        if frame.len() > MAX_MESSAGE_BYTES {
-            return Err(ProtocolError::TooLong { bytes: frame.len(), limit_bytes: MAX_MESSAGE_BYTES });
+        // Compiled once, not in each crate that calls `parse`.
+        fn parse(frame: &[u8]) -> Result<GameMessage, ProtocolError> {
+            if frame.len() > MAX_MESSAGE_BYTES {
+                return Err(ProtocolError::TooLong { bytes: frame.len(), limit_bytes: MAX_MESSAGE_BYTES });
+            }
+            let message: GameMessage = from_json(frame)?;
+            message.validate()?;
+            Ok(message)
         }
-        let message: Self = from_json(frame)?;
-        message.validate()?;
-        Ok(message)
+        parse(frame.as_ref())
     }
 
     /// Checks the sizes of the map and of the distances, and the nesting depth of the verbatim
