@@ -256,8 +256,9 @@ mod tests {
         let map = Map { name: "apart".into(), kind: "challenge".into(), difficulty: "easy".into(), layout };
         let options = ServerOptions { tick_time: TIMEOUT, ..ServerOptions::with_maps(vec![map]) };
         let server = Server::start("127.0.0.1", 0, options).expect("a free port");
-        // The bot sends no command, so the first tick takes `TIMEOUT`.
-        let player = join(server.address(), json!({"type": "REGISTER", "teamName": "thinks"}));
+        // The player receives a state. It sends no command, so the first tick takes `TIMEOUT`.
+        let mut player = join(server.address(), json!({"type": "REGISTER", "teamName": "thinks"}));
+        assert!(player.read().expect("a state").is_text());
         let silent_viewer = join(server.address(), json!({"type": "VIEWER"}));
         let silent_bot = join(server.address(), json!({"type": "REGISTER", "teamName": "waits"}));
         let mut viewer = join(server.address(), json!({"type": "VIEWER"}));

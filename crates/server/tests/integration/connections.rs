@@ -83,13 +83,18 @@ fn bots_play_in_order_of_arrival() {
     for number in 0..5 {
         let mut client = server.connect();
         client.send(json!({"type": "REGISTER", "teamName": format!("bot {number}")}));
-        // The first bot receives a state. Each other bot is registered once its ping is answered.
-        assert!(number == 0 || client.ping());
+        // A bot is registered once it receives a state or its ping is answered.
+        if number == 0 {
+            client.state();
+        } else {
+            assert!(client.ping());
+        }
         waiting.push(client);
     }
     let gone = waiting.remove(1);
     drop(gone);
     let mut rude = waiting.remove(1);
+    waiting[0].command(1, json!([]));
     rude.send(json!({"type": "REGISTER", "teamName": "rude"}));
     assert_eq!(rude.closed().1, "already registered");
     for mut client in waiting {
