@@ -19,7 +19,7 @@ use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::planner::{Budget, ObservedThreat, Planner, SmitsimaxRules, by_name};
 use getaway::protocol::{GameMessage, MessageThreat, Name};
 use getaway::search::Generator;
-use getaway_arena::stats::{WinDrawLoss, sign_test};
+use getaway_runs::stats::{WinDrawLoss, sign_test};
 
 /// Games start in this tick, with all threats at their spawns. It is the first tick in which
 /// threats have the personality *awake*.

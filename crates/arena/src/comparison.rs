@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::eval::{ByMap, SCORE_MAX};
 use super::record::GameRecord;
 use super::series::{GameKey, Games, Series};
-use super::stats::{self, CONFIDENCE, ClusteredMean, Interval, WinDrawLoss};
+use getaway_runs::stats::{self, CONFIDENCE, ClusteredMean, Interval, WinDrawLoss};
 
 /// Minimum number of units for an interval, and of maps for clustering by map. Five units cannot
 /// show a difference: even if one side wins all of them, the sign test gives p = 0.06.

@@ -15,8 +15,6 @@ use data_encoding::BASE64;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::jobs::BUILD;
-use super::journal::{FileKind, Journal, JournalError};
 use super::results::{same_in_run, variant_words};
 use super::series::{Series, SeriesError};
 use getaway::batch::{Batch, FEATURES, Shape};
@@ -25,6 +23,8 @@ use getaway::game::{Move, Rules, State, World, rules_fields};
 use getaway::planner::{Outcome, PlannerFailure, PlannerHost, SurvivalOptions, judge_moves};
 use getaway::protocol::to_json;
 use getaway::search::{Budget, Generator};
+use getaway_runs::BUILD;
+use getaway_runs::{FileKind, Journal, JournalError};
 
 /// Number of states per shard; the last shard may have fewer.
 pub const SHARD_STATES: u64 = 1024;

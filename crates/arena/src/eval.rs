@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::record::{GameRecord, Times};
 use super::series::{Games, Series};
-use super::stats::{self, CONFIDENCE, Interval};
 use getaway::game::{FIRST_TICK, LAST_TICK, POINTS_PER_TICK};
+use getaway_runs::stats::{self, CONFIDENCE, Interval};
 
 pub(super) const SCORE_MIN: u32 = FIRST_TICK as u32 * POINTS_PER_TICK;
 pub(super) const SCORE_MAX: u32 = (LAST_TICK as u32 + 1) * POINTS_PER_TICK;

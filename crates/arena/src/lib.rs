@@ -33,11 +33,8 @@ mod eval;
 mod external;
 mod external_summary;
 mod game;
-mod jobs;
-mod journal;
 mod ladder;
 mod matches;
-mod page;
 mod phrases;
 mod rating;
 mod record;
@@ -46,7 +43,6 @@ mod report;
 mod results;
 mod series;
 mod sprt;
-pub mod stats;
 mod tournament;
 mod verdict;
 
@@ -61,14 +57,11 @@ pub use external::{
 };
 pub use external_summary::{ExternalSummary, FailureCount, LATE_SHARE, external_summaries};
 pub use game::{GameError, TEAM, play};
-pub use jobs::{BUILD, Channel, Jobs, RemoteError, check_build};
-pub use journal::{FileKind, Journal, JournalError, lock, partial_file};
 pub use ladder::{
     EntrantState, LadderError, LadderGame, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
     LadderStanding, LadderText, PairResult, VersionTest, entrant_names, ladder_page, request, run_ladder,
 };
 pub use matches::{MapComparison, Match};
-pub use page::with_head;
 pub use phrases::p_value;
 pub use rating::{RatedPairs, ratings};
 pub use record::{Cost, ExternalRecord, Failure, FailureKind, GameRecord, MovesFingerprint, SourceCounts, Times};

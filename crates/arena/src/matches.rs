@@ -98,11 +98,11 @@ mod tests {
     use super::*;
     use crate::series::SeriesOptions;
     use crate::sprt::SprtMonitor;
-    use crate::stats::{Sprt, SprtDecision, WinDrawLoss};
     use crate::verdict::Outcome;
     use getaway::game::{Layout, Rules};
     use getaway::map::Map;
     use getaway::search::Budget;
+    use getaway_runs::stats::{Sprt, SprtDecision, WinDrawLoss};
 
     fn series(samples: u32) -> Series {
         let map = |name: &str| Map {

@@ -1,6 +1,6 @@
 //! Counts and numbers as text.
 
-use super::stats::WinDrawLoss;
+use getaway_runs::stats::WinDrawLoss;
 
 /// Smaller p-values are shown as `p < 0.0001`.
 const P_VALUE_MIN: f64 = 1e-4;

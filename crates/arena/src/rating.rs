@@ -11,7 +11,7 @@
 //! Zeger, *Longitudinal Data Analysis Using Generalized Linear Models*, 1986). The intervals are
 //! never narrower than if all pairs were independent.
 
-use super::stats::{CONFIDENCE, Interval, normal_quantile, students_quantile};
+use getaway_runs::stats::{CONFIDENCE, Interval, normal_quantile, students_quantile};
 
 /// Rating points per unit of log odds.
 const POINTS_PER_LOGIT: f64 = 400.0 / std::f64::consts::LN_10;

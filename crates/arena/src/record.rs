@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::stats::nearest_rank;
 use getaway::fnv::FnvHasher;
 use getaway::game::{LAST_TICK, Plan, Position, Rules, rules_fields};
 use getaway::planner::Source;
 use getaway::protocol::Mistakes;
 use getaway::search::Budget;
+use getaway_runs::stats::nearest_rank;
 
 /// A fingerprint of the player's positions by tick. The threats are deterministic, so two games on
 /// the same map with the same rules and fingerprint are equal, unless the 64-bit hashes collide.

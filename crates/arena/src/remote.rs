@@ -9,7 +9,6 @@ use std::sync::atomic::AtomicBool;
 use serde::{Deserialize, Serialize};
 
 use super::external::{ExternalHost, ExternalOptions};
-use super::jobs::{BUILD, Channel, Jobs, RemoteError, check_build};
 use super::record::GameRecord;
 use super::series::{Games, Series, SeriesError, SeriesMap, SeriesOptions};
 use getaway::game::Rules;
@@ -17,6 +16,7 @@ use getaway::map::Map;
 use getaway::planner::PlannerHost;
 use getaway::protocol::to_json;
 use getaway::search::Budget;
+use getaway_runs::{BUILD, Channel, Jobs, RemoteError, check_build};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Spec {

@@ -8,7 +8,6 @@ use super::comparison::{Comparison, pairs};
 use super::eval::{PlannerEvaluation, evaluate};
 use super::external_summary::{ExternalSummary, external_summaries};
 use super::matches::Match;
-use super::page::with_head;
 use super::record::{GameRecord, Times};
 use super::series::{Games, Series, SeriesMap};
 use super::sprt::SprtReport;
@@ -16,6 +15,7 @@ use super::tournament::Tournament;
 use super::verdict::Outcome;
 use getaway::game::LAST_TICK;
 use getaway::protocol::{for_script, to_json};
+use getaway_runs::with_head;
 
 const TEMPLATE: &str = include_str!("report.html");
 const DATA: &str = "{{DATA}}";

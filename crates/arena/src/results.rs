@@ -9,13 +9,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::journal::{FileKind, Journal, JournalError};
 use super::phrases::counted;
 use super::record::{GameRecord, MovesFingerprint};
 use super::series::{GameKey, Games, Series};
 use getaway::game::{Rules, State, World, rules_fields};
 use getaway::protocol::to_json;
 use getaway::search::Budget;
+use getaway_runs::{FileKind, Journal, JournalError};
 
 const KIND: FileKind = FileKind { name: "games", version: 1 };
 

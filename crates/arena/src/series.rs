@@ -20,7 +20,6 @@ use thiserror::Error;
 use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names};
 use super::external::{ExternalBot, ExternalGame, ExternalHost, ExternalOptions, PlayedGame};
 use super::game::{GameError, play};
-use super::jobs::RemoteError;
 use super::record::{Cost, GameRecord, MovesFingerprint, SourceCounts, Times};
 use getaway::bot::{Bot, BotOptions, OptionsError};
 use getaway::fnv::FnvHasher;
@@ -28,6 +27,7 @@ use getaway::game::{Layout, Plan, Rules, State, World, WorldError};
 use getaway::map::Map;
 use getaway::planner::{PlannerError, PlannerHost, PlannerSpec};
 use getaway::search::{Budget, Generator};
+use getaway_runs::RemoteError;
 
 /// Size of a seed in bits: JSON parsers that use doubles round some larger integers.
 const SEED_BITS: u32 = 53;

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::record::GameRecord;
 use super::series::{Games, Series};
-use super::stats::{Sprt, SprtDecision, WinDrawLoss};
+use getaway_runs::stats::{Sprt, SprtDecision, WinDrawLoss};
 
 /// Runs the sequential test on the pairs of two planners, in the order of the series, whatever the
 /// order in which the games end. Repeated pairs are skipped.

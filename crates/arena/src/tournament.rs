@@ -16,8 +16,8 @@ use super::rating::{RatedPairs, ratings};
 use super::record::GameRecord;
 use super::series::{Games, Series};
 use super::sprt::{SprtMonitor, SprtReport};
-use super::stats::{Interval, Sprt, SprtDecision, WinDrawLoss};
 use super::verdict::{Outcome, Question, Verdict};
+use getaway_runs::stats::{Interval, Sprt, SprtDecision, WinDrawLoss};
 
 /// The description of the rating model, which is printed under the standing.
 pub const RATING_MODEL: &str = "Bradley-Terry on distinct pairs, a tie as half a win, with one prior tie of each \

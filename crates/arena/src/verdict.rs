@@ -3,7 +3,7 @@
 //! Without a sequential test, the verdicts *better* and *worse* require that the 95% interval of
 //! the mean score difference excludes zero. Student's interval is too narrow if few games differ,
 //! so the exact sign test or the adjusted interval
-//! ([`ClusteredMean::adjusted`](super::stats::ClusteredMean::adjusted)) must confirm the result.
+//! ([`ClusteredMean::adjusted`](ClusteredMean::adjusted)) must confirm the result.
 //! The verdict *equal within D points* requires that the adjusted 90% interval lies between -D and
 //! D, which is equivalent to two one-sided tests at 5% (Schuirmann, *A Comparison of the Two
 //! One-Sided Tests Procedure and the Power Approach*, 1987).
@@ -15,7 +15,7 @@ use super::eval::SCORE_MAX;
 use super::external_summary::ExternalSummary;
 use super::phrases::{counted, p_value, percent, wins_ties_losses};
 use super::sprt::SprtReport;
-use super::stats::{
+use getaway_runs::stats::{
     CONFIDENCE, ClusteredMean, Interval, Sprt, SprtDecision, WinDrawLoss, normal_quantile, students_quantile,
 };
 

@@ -24,7 +24,7 @@ use std::io;
 use std::path::PathBuf;
 
 use getaway::planner::PlannerError;
-use getaway_arena::{JournalError, RemoteError};
+use getaway_runs::{JournalError, RemoteError};
 use thiserror::Error;
 
 pub use instance::{Benchmark, Instance, InstanceWithMap, Limits, generate, write_instances};

@@ -8,7 +8,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::atomic::AtomicBool;
 
 use getaway::protocol::to_json;
-use getaway_arena::{BUILD, Channel, Jobs, RemoteError, check_build};
+use getaway_runs::{BUILD, Channel, Jobs, RemoteError, check_build};
 use serde::{Deserialize, Serialize};
 
 use crate::run::{Attempt, attempt};

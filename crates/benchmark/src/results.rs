@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use getaway::files;
-use getaway_arena::{FileKind, Journal};
+use getaway_runs::{FileKind, Journal};
 
 use crate::{Answer, BenchmarkError, Limits, failed};
 

@@ -5,7 +5,8 @@ use getaway::bot::OptionsError;
 use getaway::map::{GeneratorError, MapError};
 use getaway::planner::PlannerError;
 use getaway::recording::RecordingError;
-use getaway_arena::{JournalError, SeriesError};
+use getaway_arena::SeriesError;
+use getaway_runs::JournalError;
 use getaway_viewer::{LibraryError, PictureError};
 
 #[derive(Debug, thiserror::Error)]

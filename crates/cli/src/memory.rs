@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use getaway::bot::Memory;
 use getaway::files;
 use getaway::game::Rules;
-use getaway_arena::FileKind;
+use getaway_runs::FileKind;
 
 use crate::CliError;
 use crate::error::{TEXT_BYTES_MAX, unreadable};

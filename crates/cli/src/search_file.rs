@@ -21,7 +21,7 @@ use getaway::files;
 use getaway::fnv::FnvHasher;
 use getaway::game::{Layout, Rules, World};
 use getaway::planner::{Decider, SurvivalOptions};
-use getaway_arena::{FileKind, JournalError, lock, partial_file};
+use getaway_runs::{FileKind, JournalError, lock, partial_file};
 
 use crate::CliError;
 use crate::error::{unreadable, unwritable};

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use getaway::protocol::to_json;
 use getaway::search::{Component, Expression, Policy};
-use getaway_arena::stats::{CONFIDENCE, Interval, average, mean};
-use getaway_arena::{FileKind, Journal, JournalError};
+use getaway_runs::stats::{CONFIDENCE, Interval, average, mean};
+use getaway_runs::{FileKind, Journal, JournalError};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 

@@ -11,7 +11,6 @@ use serde::Serialize;
 use getaway::game::Rules;
 use getaway::map::GeneratorOptions;
 use getaway::protocol::{to_json, write_line};
-use getaway_arena::stats::Interval;
 use getaway_cli::arguments::{ANY, MAX_THREADS, RulesArgs, float, integer, parse_permille, parse_size, seed};
 use getaway_cli::output::{OutputArgs, Progress, count, one_line, or_dash, write_table};
 use getaway_cli::{CliError, run_program, stop_on_interrupt};
@@ -19,6 +18,7 @@ use getaway_discover::{
     Budgets, Candidates, Discovery, DiscoveryError, DiscoveryReport, MapOptions, OPERATORS_MAX, Settings, Stage,
     Vocabulary, bank, page,
 };
+use getaway_runs::stats::Interval;
 
 const MAX_BUDGET_EVALS: u64 = 1_000_000_000;
 const MAX_PLAYS: u64 = 1_000_000;

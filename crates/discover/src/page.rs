@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use getaway_arena::with_head;
+use getaway_runs::with_head;
 
 use crate::discovery::{BudgetCurve, Convergence, DiscoveryReport, Ranked};
 use crate::ranking::Comparison;

@@ -1,6 +1,6 @@
 //! Compares algorithms by the differences between their scores on the same problems.
 
-use getaway_arena::stats::{CONFIDENCE, Interval, mean};
+use getaway_runs::stats::{CONFIDENCE, Interval, mean};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -43,7 +43,7 @@ mod _getaway {
     #[cfg(feature = "lab")]
     #[pymodule_export]
     #[allow(non_upper_case_globals)]
-    const __build__: &str = getaway_arena::BUILD;
+    const __build__: &str = getaway_runs::BUILD;
 
     /// Refuses all interpreters but the first, because the classes belong to it. Imports `json` now:
     /// if Ctrl-C interrupted a later import, CPython could keep `json` locked.

@@ -17,11 +17,11 @@ use super::{
     SILENT_TICKS_MAX, Stopped, Transport,
 };
 use crate::game::TEAM;
-use crate::journal::FileKind;
 use crate::record::{Cost, ExternalRecord, Failure, FailureKind, MovesFingerprint, Times};
 use getaway::game::{Action, FIRST_TICK, Plan, State, World};
 use getaway::protocol::{ClientFrame, Command, MAX_CLIENT_FRAME_BYTES, MessageWriter};
 use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};
+use getaway_runs::FileKind;
 
 const LOG: FileKind = FileKind { name: "log", version: 1 };
 /// The option of `getaway` that sets [`ExternalOptions::startup_time`].

@@ -28,11 +28,11 @@ use super::external_summary::ExternalSummary;
 use super::rating::{RatedPairs, ratings};
 use super::record::{GameRecord, Times};
 use super::series::Series;
-use super::stats::Interval;
 use getaway::fnv::FnvHasher;
 use getaway::game::{Rules, rules_fields};
 use getaway::protocol::Mistakes;
 use getaway::search::Budget;
+use getaway_runs::stats::Interval;
 
 pub use page::{LadderText, ladder_page};
 pub use pairs::PairResult;

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::LadderStanding;
-use crate::page::with_head;
 use getaway::protocol::{for_script, to_json};
+use getaway_runs::with_head;
 
 const TEMPLATE: &str = include_str!("page.html");
 const DATA: &str = "{{DATA}}";

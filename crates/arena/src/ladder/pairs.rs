@@ -4,7 +4,7 @@ use std::hash::Hasher;
 use getaway::fnv::FnvHasher;
 use serde::Serialize;
 
-use crate::stats::{Sprt, SprtDecision, WinDrawLoss};
+use getaway_runs::stats::{Sprt, SprtDecision, WinDrawLoss};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Played {

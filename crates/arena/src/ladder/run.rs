@@ -14,13 +14,13 @@ use super::store::{LadderError, LadderRequest, Store, Waiting};
 use super::{Event, IN_PROGRESS_MAX, Job, Ladder, LadderMap, LadderStanding, Settings, index_of};
 use crate::entrant::Entrant;
 use crate::external::{ExternalBot, ExternalHost, ExternalOptions, Transport};
-use crate::jobs::{Channel, Jobs};
 use crate::record::GameRecord;
 use crate::remote::RemoteGame;
 use crate::series::{Series, SeriesError, SeriesOptions};
 use getaway::game::World;
 use getaway::map::Map;
 use getaway::planner::PlannerHost;
+use getaway_runs::{Channel, Jobs};
 
 /// Interval between checks for work, requests and results.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);

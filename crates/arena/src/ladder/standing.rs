@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::{EntrantState, Ladder, Member, PairResult, base_name};
 use crate::eval::MeanCost;
 use crate::record::GameRecord;
-use crate::stats::{Interval, WinDrawLoss};
 use getaway::protocol::Mistakes;
+use getaway_runs::stats::{Interval, WinDrawLoss};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LadderStanding {

@@ -11,10 +11,10 @@ use thiserror::Error;
 
 use super::{Event, Settings};
 use crate::entrant::Entrant;
-use crate::journal::{FileKind, Journal, JournalError};
 use crate::results::{same_in_run, variant_words};
 use crate::series::SeriesError;
 use getaway::files;
+use getaway_runs::{FileKind, Journal, JournalError};
 
 const JOURNAL: FileKind = FileKind { name: "ladder", version: 1 };
 const REQUEST: &str = "ladder request";

@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicBool;
 use getaway::game::{POINTS_PER_TICK, Plan, Rules};
 use getaway::map::Map;
 use getaway::search::Budget;
-use getaway_arena::stats::Interval;
 use getaway_arena::{
     Comparison, Cost, FurtherGames, GameRecord, GameUnit, Games, MARGIN_DEFAULT, Outcome, Series, SeriesOptions,
     SourceCounts, Summary, Times, Verdict,
 };
+use getaway_runs::stats::Interval;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 

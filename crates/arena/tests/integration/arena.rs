@@ -5,8 +5,8 @@ use std::sync::atomic::AtomicBool;
 
 use getaway::map::Map;
 use getaway::search::Budget;
-use getaway_arena::stats::{WinDrawLoss, sign_test};
 use getaway_arena::{Comparison, GameRecord, Games, Match, Series, SeriesOptions, SprtMonitor};
+use getaway_runs::stats::{WinDrawLoss, sign_test};
 use statrs::distribution::{Binomial, Discrete};
 
 fn our_map(name: &str) -> Map {
@@ -45,7 +45,7 @@ fn sequential_test_does_not_depend_on_the_order_of_arrival() {
         let mut monitor = SprtMonitor::new(Default::default());
         let mut games = Games::new();
         let flow = series.play(&mut games, threads, &AtomicBool::new(false), |_, games| {
-            let is_open = monitor.update(&series, games) == getaway_arena::stats::SprtDecision::Undecided;
+            let is_open = monitor.update(&series, games) == getaway_runs::stats::SprtDecision::Undecided;
             if is_open { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         assert!(flow.is_ok());

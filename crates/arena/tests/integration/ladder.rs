@@ -10,9 +10,10 @@ use getaway::search::Budget;
 use serde_json::Value;
 
 use getaway_arena::{
-    Channel, EntrantState, ExternalOptions, LadderError, LadderNews, LadderOptions, LadderPlayers, LadderRequest,
-    LadderRow, LadderStanding, MeanCost, PairResult, Series, SeriesOptions, request, run_ladder,
+    EntrantState, ExternalOptions, LadderError, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
+    LadderStanding, MeanCost, PairResult, Series, SeriesOptions, request, run_ladder,
 };
+use getaway_runs::Channel;
 
 /// Runs a ladder on two maps. `on_game` receives each game's number, and a flag to stop the ladder.
 fn run(

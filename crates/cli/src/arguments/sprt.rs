@@ -1,6 +1,6 @@
 use clap::Args;
 
-use getaway_arena::stats::Sprt;
+use getaway_runs::stats::Sprt;
 
 use super::float;
 use crate::CliError;

@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use clap::Args;
 use serde::Serialize;
 
-use getaway_arena::stats::{SprtDecision, WinDrawLoss};
 use getaway_arena::{Comparison, Games, Match, ReportResult, SprtMonitor, p_value};
+use getaway_runs::stats::{SprtDecision, WinDrawLoss};
 
 use crate::arguments::{PositionalMaps, SeriesArgs, SprtArgs};
 use crate::output::{format_interval, one_line, or_dash, write_table};

@@ -18,9 +18,8 @@ use serde::Serialize;
 use getaway::files;
 use getaway::protocol::write_line;
 use getaway::search::Budget;
-use getaway_arena::{
-    Dataset, DatasetError, DatasetOptions, Jobs, Journal, Observation, Series, SeriesOptions, ShardHash,
-};
+use getaway_arena::{Dataset, DatasetError, DatasetOptions, Observation, Series, SeriesOptions, ShardHash};
+use getaway_runs::{Jobs, Journal};
 
 use crate::arguments::{ANY, MAX_THREADS, MapArgs, RulesArgs, integer, parse_permille, seed};
 use crate::error::{unreadable, unwritable};

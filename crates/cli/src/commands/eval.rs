@@ -5,8 +5,8 @@ use clap::Args;
 use serde::Serialize;
 
 use getaway::planner::DEFAULT_NAME;
-use getaway_arena::stats::average;
 use getaway_arena::{Games, PlannerEvaluation, ReportResult, Series, Summary, evaluate};
+use getaway_runs::stats::average;
 
 use crate::arguments::{PositionalMaps, SeriesArgs};
 use crate::output::{format_interval, milliseconds, one_line, or_dash, write_table};

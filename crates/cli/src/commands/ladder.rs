@@ -14,8 +14,9 @@ use getaway::planner::PlannerSpec;
 use getaway::protocol::{for_script, to_json};
 use getaway_arena::{
     Entrant, EntrantState, GameRecord, LadderError, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
-    LadderStanding, LadderText, PairResult, SeriesOptions, entrant_names, ladder_page, request, run_ladder, with_head,
+    LadderStanding, LadderText, PairResult, SeriesOptions, entrant_names, ladder_page, request, run_ladder,
 };
+use getaway_runs::with_head;
 use getaway_viewer::Page;
 
 use super::ladder_settings::Settings;

@@ -11,11 +11,11 @@ use getaway::game::{Action, FIRST_TICK, LAST_TICK, Rules, State, Status, World, 
 use getaway::planner::{DEFAULT_NAME, PlannerSpec};
 use getaway::protocol::{MessageWriter, write_line};
 use getaway::recording::{DecisionNotes, GameNotes, RecordingError, RecordingWriter, TickNotes, milliseconds};
-use getaway_arena::stats::nearest_rank;
 use getaway_arena::{
     Entrant, ExternalBot, ExternalGame, ExternalRecord, ExternalTick, PlayedGame, SeriesError, SourceCounts, TEAM,
     play_external,
 };
+use getaway_runs::stats::nearest_rank;
 
 use crate::arguments::{BotArgs, BudgetArgs, MapArgs, RulesArgs, bot_failure, integer, seed, world_of};
 use crate::output::{OutputArgs, Progress, ending, one_line};

@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use clap::Args;
 use serde::Serialize;
 
-use getaway_arena::stats::{SprtDecision, WinDrawLoss};
 use getaway_arena::{
     ReportResult, Standing, Tournament, TournamentMonitor, TournamentOptions, TournamentPair, p_value,
 };
+use getaway_runs::stats::{SprtDecision, WinDrawLoss};
 
 use crate::arguments::{SeriesArgs, SprtArgs};
 use crate::output::{format_interval, one_line, or_dash, write_table};

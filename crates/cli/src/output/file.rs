@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use getaway::files::Existing;
-use getaway_arena::partial_file;
+use getaway_runs::partial_file;
 
 use crate::error::{CliError, exists, unwritable};
 

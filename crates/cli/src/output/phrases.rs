@@ -1,5 +1,5 @@
 use getaway::game::Status;
-use getaway_arena::stats::Interval;
+use getaway_runs::stats::Interval;
 
 pub(crate) fn ending(status: Status, tick: u16) -> String {
     match status {

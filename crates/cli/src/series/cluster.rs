@@ -5,7 +5,7 @@ use std::env;
 use std::io::BufReader;
 use std::process::{Child, Command, Stdio};
 
-use getaway_arena::Channel;
+use getaway_runs::Channel;
 
 /// Environment variable with the path of a Python interpreter that has the package `getaway`.
 const PYTHON: &str = "GETAWAY_PYTHON";

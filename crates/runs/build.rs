@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use fnv::FnvHasher;
 
 /// Paths relative to this crate. The lock file is included because it pins the dependencies.
-const SOURCES: [&str; 5] = ["../../src", "src", "../benchmark/src", "../reference/src", "../../Cargo.lock"];
+const SOURCES: [&str; 6] =
+    ["../../src", "src", "../arena/src", "../benchmark/src", "../reference/src", "../../Cargo.lock"];
 
 fn main() {
     let mut hash = FnvHasher::default();

@@ -32,7 +32,7 @@ impl Interval {
 }
 
 /// Returns the half-width, in standard errors, of a two-sided normal interval.
-pub(super) fn normal_quantile(confidence: f64) -> f64 {
+pub fn normal_quantile(confidence: f64) -> f64 {
     Normal::standard().inverse_cdf(f64::midpoint(1.0, confidence))
 }
 
@@ -154,7 +154,7 @@ pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f6
 }
 
 /// Returns the half-width, in standard errors, of a two-sided interval of Student's distribution.
-pub(super) fn students_quantile(confidence: f64, degrees: f64) -> f64 {
+pub fn students_quantile(confidence: f64, degrees: f64) -> f64 {
     let students = StudentsT::new(0.0, 1.0, degrees).expect("at least one degree of freedom");
     students.inverse_cdf(f64::midpoint(1.0, confidence))
 }
