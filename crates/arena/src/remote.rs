@@ -16,7 +16,7 @@ use getaway::map::Map;
 use getaway::planner::PlannerHost;
 use getaway::protocol::to_json;
 use getaway::search::Budget;
-use getaway_runs::{BUILD, Channel, Jobs, RemoteError, check_build};
+use getaway_runs::{BUILD, Channel, RemoteError, check_build};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Spec {
@@ -37,36 +37,6 @@ pub(super) enum RemoteGame {
     OfSeries(usize),
     /// The game of `entrant` (`NAME=SPEC`) on a unit of a ladder. A unit is a map and a seed.
     OfLadder { entrant: String, unit: usize },
-}
-
-struct Missing<'a, Wanted, OnGame> {
-    indices: std::vec::IntoIter<usize>,
-    games: &'a mut Games,
-    is_wanted: Wanted,
-    on_game: OnGame,
-}
-
-/// `done` passes on a `Break` from `on_game`, and breaks with an error if the index is too high.
-impl<B, Wanted, OnGame> Jobs for Missing<'_, Wanted, OnGame>
-where
-    Wanted: Fn(usize) -> bool,
-    OnGame: FnMut(usize, &Games) -> ControlFlow<B>,
-{
-    type Job = usize;
-    type Result = GameRecord;
-    type Break = Result<B, RemoteError>;
-
-    fn next(&mut self, count: usize) -> Vec<usize> {
-        self.indices.by_ref().filter(|&index| (self.is_wanted)(index)).take(count).collect()
-    }
-
-    fn done(&mut self, index: usize, game: GameRecord) -> ControlFlow<Self::Break> {
-        let Some(slot) = self.games.get_mut(index) else {
-            return ControlFlow::Break(Err(RemoteError(format!("unknown game {index}"))));
-        };
-        *slot = Some(game);
-        (self.on_game)(index, self.games).map_break(Ok)
-    }
 }
 
 impl Series {
@@ -134,12 +104,20 @@ impl Series {
         channel: Channel,
         stop: &AtomicBool,
         is_wanted: &dyn Fn(usize) -> bool,
-        on_game: impl FnMut(usize, &Games) -> ControlFlow<B>,
+        mut on_game: impl FnMut(usize, &Games) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, SeriesError> {
         games.resize(self.len(), None);
-        let indices: Vec<usize> = (0..self.len()).filter(|&index| games[index].is_none()).collect();
-        let mut missing = Missing { indices: indices.into_iter(), games, is_wanted, on_game };
-        if let ControlFlow::Break(result) = channel.run_until(&self.spec(), &mut missing, stop)? {
+        let missing: Vec<usize> = (0..self.len()).filter(|&index| games[index].is_none()).collect();
+        let mut missing = missing.into_iter();
+        let next = |count| missing.by_ref().filter(|&index| is_wanted(index)).take(count).collect();
+        let done = |index: usize, game: GameRecord| {
+            let Some(slot) = games.get_mut(index) else {
+                return ControlFlow::Break(Err(RemoteError(format!("unknown game {index}"))));
+            };
+            *slot = Some(game);
+            on_game(index, games).map_break(Ok)
+        };
+        if let ControlFlow::Break(result) = channel.run_until(&self.spec(), stop, next, done)? {
             return Ok(ControlFlow::Break(result?));
         }
         Ok(ControlFlow::Continue(()))

@@ -4,11 +4,11 @@
 //! build refuses the work.
 
 use std::fs;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use getaway::protocol::to_json;
-use getaway_runs::{BUILD, Channel, Jobs, RemoteError, check_build};
+use getaway_runs::{BUILD, Channel, RemoteError, check_build};
 use serde::{Deserialize, Serialize};
 
 use crate::run::{Attempt, attempt};
@@ -56,37 +56,6 @@ pub fn attempts(spec: &str, indices: &[usize]) -> Result<Vec<String>, BenchmarkE
     indices.iter().map(solve).collect()
 }
 
-struct Remaining<'a, OnAnswer> {
-    benchmark: &'a Benchmark,
-    instances: &'a [&'a Instance],
-    indices: Range<usize>,
-    solver: Solver,
-    limits: Limits,
-    on_answer: OnAnswer,
-}
-
-/// `done` passes on a `Break` from `on_answer`, and breaks with an error if the index is too high.
-impl<B, OnAnswer> Jobs for Remaining<'_, OnAnswer>
-where
-    OnAnswer: FnMut(&Instance, Answer) -> ControlFlow<B>,
-{
-    type Job = usize;
-    type Result = Attempt;
-    type Break = Result<B, RemoteError>;
-
-    fn next(&mut self, count: usize) -> Vec<usize> {
-        self.indices.by_ref().take(count).collect()
-    }
-
-    fn done(&mut self, index: usize, attempt: Attempt) -> ControlFlow<Self::Break> {
-        let Some(&instance) = self.instances.get(index) else {
-            return ControlFlow::Break(Err(RemoteError(format!("unknown instance {index}"))));
-        };
-        let answer = attempt.check(self.benchmark, instance, &self.solver, self.limits);
-        (self.on_answer)(instance, answer).map_break(Ok)
-    }
-}
-
 /// Like [`run`](crate::run) on each of the instances, but the process at the other end of `channel`
 /// runs the solver. Calls `on_answer` with each checked answer, in any order. Once `stop` is set,
 /// no more instances start, errors of the other process are ignored, and the call returns after the
@@ -98,12 +67,18 @@ pub fn run_remotely<B>(
     settings: &Settings,
     channel: Channel,
     stop: &AtomicBool,
-    on_answer: impl FnMut(&Instance, Answer) -> ControlFlow<B>,
+    mut on_answer: impl FnMut(&Instance, Answer) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B>, BenchmarkError> {
-    let (solver, limits) = (settings.solver.parse()?, settings.limits());
-    let mut remaining = Remaining { benchmark, instances, indices: 0..instances.len(), solver, limits, on_answer };
-    let work = spec(benchmark, instances, settings)?;
-    if let ControlFlow::Break(result) = channel.run_until(&work, &mut remaining, stop)? {
+    let (solver, limits): (Solver, Limits) = (settings.solver.parse()?, settings.limits());
+    let (work, mut indices) = (spec(benchmark, instances, settings)?, 0..instances.len());
+    let next = |count| indices.by_ref().take(count).collect();
+    let done = |index: usize, attempt: Attempt| {
+        let Some(&instance) = instances.get(index) else {
+            return ControlFlow::Break(Err(RemoteError(format!("unknown instance {index}"))));
+        };
+        on_answer(instance, attempt.check(benchmark, instance, &solver, limits)).map_break(Ok)
+    };
+    if let ControlFlow::Break(result) = channel.run_until(&work, stop, next, done)? {
         return Ok(ControlFlow::Break(result?));
     }
     Ok(ControlFlow::Continue(()))

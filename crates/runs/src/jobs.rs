@@ -32,17 +32,6 @@ pub struct Channel {
     pub process: Box<dyn Any + Send>,
 }
 
-pub trait Jobs {
-    type Job: Serialize + DeserializeOwned;
-    type Result: DeserializeOwned;
-    type Break;
-
-    /// Returns at most `count` jobs; empty if no job is available at present. An empty list for a
-    /// positive `count` while no job is in progress means that there are no further jobs.
-    fn next(&mut self, count: usize) -> Vec<Self::Job>;
-    fn done(&mut self, job: Self::Job, result: Self::Result) -> ControlFlow<Self::Break>;
-}
-
 /// An error in the other process, in its output, or in the connection to it.
 #[derive(Debug, thiserror::Error)]
 #[error("the cluster: {0}")]
@@ -63,70 +52,65 @@ enum Message<Job, Result> {
 }
 
 impl Channel {
-    /// Runs the jobs. `work` is a line of JSON with the data that all jobs share.
-    pub fn run<J: Jobs>(mut self, work: &str, jobs: &mut J) -> Result<ControlFlow<J::Break>, RemoteError> {
+    /// Runs jobs. `work` is a line of JSON with the data that all jobs share. `next` gets the number of
+    /// jobs that are wanted, and returns at most as many, or none if no job is available at present. An
+    /// empty list for a positive number while no job is in progress means that there are no further
+    /// jobs. `done` gets each job with its result.
+    pub fn run<Job: Serialize + DeserializeOwned, R: DeserializeOwned, B>(
+        mut self,
+        work: &str,
+        mut next: impl FnMut(usize) -> Vec<Job>,
+        mut done: impl FnMut(Job, R) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, RemoteError> {
         writeln!(self.output, "{work}").and_then(|()| self.output.flush()).map_err(RemoteError::new)?;
         let mut in_progress = 0_usize;
         for line in self.input.lines() {
             let line = line.map_err(RemoteError::new)?;
-            let message: Message<J::Job, J::Result> =
+            let message: Message<Job, R> =
                 serde_json::from_str(&line).map_err(|error| RemoteError(format!("{error} in {line:.200}")))?;
             match message {
                 Message::Want(count) => {
-                    let next = jobs.next(count);
-                    in_progress += next.len();
-                    let sent = write_line(&mut self.output, &next).and_then(|()| self.output.flush());
+                    let jobs = next(count);
+                    in_progress += jobs.len();
+                    let sent = write_line(&mut self.output, &jobs).and_then(|()| self.output.flush());
                     sent.map_err(RemoteError::new)?;
                 }
                 Message::Played(job, result) => {
                     in_progress = in_progress.saturating_sub(1);
-                    if let ControlFlow::Break(result) = jobs.done(job, result) {
+                    if let ControlFlow::Break(result) = done(job, result) {
                         return Ok(ControlFlow::Break(result));
                     }
                 }
                 Message::Error(error) => return Err(RemoteError(error)),
             }
         }
-        if in_progress == 0 && jobs.next(1).is_empty() {
+        if in_progress == 0 && next(1).is_empty() {
             return Ok(ControlFlow::Continue(()));
         }
         Err(RemoteError("the other process ended before all jobs were done".to_owned()))
     }
 
     /// Like [`Channel::run`], but once `stop` is set, no more jobs start, errors are ignored, and
-    /// the run ends after the next result. It then returns `Continue`, unless `jobs` breaks on
-    /// that result.
-    pub fn run_until<J: Jobs>(
+    /// the run ends after the next result. It then returns `Continue`, unless `done` breaks on that
+    /// result.
+    pub fn run_until<Job: Serialize + DeserializeOwned, R: DeserializeOwned, B>(
         self,
         work: &str,
-        jobs: &mut J,
         stop: &AtomicBool,
-    ) -> Result<ControlFlow<J::Break>, RemoteError> {
-        match self.run(work, &mut Stoppable { jobs, stop }) {
+        mut next: impl FnMut(usize) -> Vec<Job>,
+        mut done: impl FnMut(Job, R) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, RemoteError> {
+        let is_stopped = || stop.load(Ordering::Relaxed);
+        let next = |count| next(if is_stopped() { 0 } else { count });
+        let done = |job, result| {
+            done(job, result).map_break(Some)?;
+            if is_stopped() { ControlFlow::Break(None) } else { ControlFlow::Continue(()) }
+        };
+        match self.run(work, next, done) {
             Ok(ControlFlow::Break(Some(result))) => Ok(ControlFlow::Break(result)),
-            Err(error) if !stop.load(Ordering::Relaxed) => Err(error),
+            Err(error) if !is_stopped() => Err(error),
             _ => Ok(ControlFlow::Continue(())),
         }
-    }
-}
-
-struct Stoppable<'a, J> {
-    jobs: &'a mut J,
-    stop: &'a AtomicBool,
-}
-
-impl<J: Jobs> Jobs for Stoppable<'_, J> {
-    type Job = J::Job;
-    type Result = J::Result;
-    type Break = Option<J::Break>;
-
-    fn next(&mut self, count: usize) -> Vec<J::Job> {
-        self.jobs.next(if self.stop.load(Ordering::Relaxed) { 0 } else { count })
-    }
-
-    fn done(&mut self, job: J::Job, result: J::Result) -> ControlFlow<Self::Break> {
-        self.jobs.done(job, result).map_break(Some)?;
-        if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(None) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -136,33 +120,17 @@ mod tests {
 
     use super::*;
 
-    struct List {
-        jobs: Vec<usize>,
-        results: Vec<(usize, f64)>,
-    }
-
-    impl Jobs for List {
-        type Job = usize;
-        type Result = f64;
-        type Break = ();
-
-        fn next(&mut self, count: usize) -> Vec<usize> {
-            self.jobs.drain(..count.min(self.jobs.len())).collect()
-        }
-
-        fn done(&mut self, job: usize, result: f64) -> ControlFlow<()> {
-            self.results.push((job, result));
-            ControlFlow::Continue(())
-        }
-    }
-
     fn run(script: &'static str) -> (Result<Vec<(usize, f64)>, String>, String) {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let output = Box::new(file.reopen().expect("the file"));
         let channel = Channel { input: Box::new(script.as_bytes()), output, process: Box::new(()) };
-        let mut list = List { jobs: vec![0, 1, 2], results: Vec::new() };
-        let flow = channel.run("{}", &mut list).map_err(|error| error.to_string());
-        (flow.map(|_| list.results), fs::read_to_string(file.path()).expect("text"))
+        let (mut jobs, mut results) = (0..3, Vec::new());
+        let next = |count| jobs.by_ref().take(count).collect();
+        let flow = channel.run("{}", next, |job: usize, result: f64| {
+            results.push((job, result));
+            ControlFlow::<()>::Continue(())
+        });
+        (flow.map(|_| results).map_err(|error| error.to_string()), fs::read_to_string(file.path()).expect("text"))
     }
 
     #[test]

@@ -6,6 +6,6 @@ mod journal;
 mod page;
 pub mod stats;
 
-pub use jobs::{BUILD, Channel, Jobs, RemoteError, check_build};
+pub use jobs::{BUILD, Channel, RemoteError, check_build};
 pub use journal::{FileKind, Journal, JournalError, lock, partial_file};
 pub use page::with_head;

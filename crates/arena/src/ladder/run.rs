@@ -1,6 +1,7 @@
 //! Runs a ladder: threads or another process play the games, and a loop reads requests and reports
 //! the results.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::iter;
 use std::ops::ControlFlow;
@@ -20,7 +21,7 @@ use crate::series::{Series, SeriesError, SeriesOptions};
 use getaway::game::World;
 use getaway::map::Map;
 use getaway::planner::PlannerHost;
-use getaway_runs::{Channel, Jobs};
+use getaway_runs::Channel;
 
 /// Interval between checks for work, requests and results.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -189,42 +190,28 @@ fn play_games(shared: &Mutex<Shared>, host: &ExternalHost, is_stopped: &dyn Fn()
 
 /// Plays games in the process at the other end of `channel` until the ladder stops.
 fn play_remotely(channel: Channel, spec: &str, shared: &Mutex<Shared>, is_stopped: &dyn Fn() -> bool) {
-    let mut games = RemoteGames { shared, is_stopped, in_progress: 0 };
-    if let Err(error) = channel.run(spec, &mut games) {
-        // After a stop, an early exit of the process is not an error.
-        if !is_stopped() {
-            lock(shared).error = Some(error.into());
-        }
-    }
-}
-
-struct RemoteGames<'a> {
-    shared: &'a Mutex<Shared>,
-    is_stopped: &'a dyn Fn() -> bool,
-    in_progress: usize,
-}
-
-impl Jobs for RemoteGames<'_> {
-    type Job = RemoteGame;
-    type Result = GameRecord;
-    type Break = ();
-
-    fn next(&mut self, count: usize) -> Vec<RemoteGame> {
-        while !(self.is_stopped)() {
-            let games = lock(self.shared).start_several(count, self.in_progress);
-            self.in_progress += games.len();
-            if self.in_progress > 0 {
+    let in_progress = Cell::new(0_usize);
+    let next = |count| {
+        while !is_stopped() {
+            let games = lock(shared).start_several(count, in_progress.get());
+            in_progress.update(|number| number + games.len());
+            if in_progress.get() > 0 {
                 return games;
             }
             thread::sleep(POLL_INTERVAL);
         }
         Vec::new()
-    }
-
-    fn done(&mut self, _: RemoteGame, record: GameRecord) -> ControlFlow<()> {
-        self.in_progress = self.in_progress.saturating_sub(1);
-        lock(self.shared).save(Event::Game(Box::new(record)));
-        if (self.is_stopped)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let done = |_: RemoteGame, record: GameRecord| {
+        in_progress.update(|number| number.saturating_sub(1));
+        lock(shared).save(Event::Game(Box::new(record)));
+        if is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    // After a stop, an early exit of the process is not an error.
+    if let Err(error) = channel.run(spec, next, done)
+        && !is_stopped()
+    {
+        lock(shared).error = Some(error.into());
     }
 }
 

@@ -3,8 +3,8 @@
 //! to the dataset.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,11 +19,11 @@ use getaway::files;
 use getaway::protocol::write_line;
 use getaway::search::Budget;
 use getaway_arena::{Dataset, DatasetError, DatasetOptions, Observation, Series, SeriesOptions, ShardHash};
-use getaway_runs::{Jobs, Journal};
+use getaway_runs::Journal;
 
 use crate::arguments::{ANY, MAX_THREADS, MapArgs, RulesArgs, integer, parse_permille, seed};
 use crate::error::{unreadable, unwritable};
-use crate::output::{Progress, count, one_line};
+use crate::output::{OutputFile, Progress, count, one_line};
 use crate::series::{cluster, stop_on_interrupt};
 use crate::{CliError, Invocation};
 
@@ -201,25 +201,11 @@ impl Shards<'_> {
         )))
     }
 
-    /// Records the shard's hash, writes a temporary file and renames it, so that a killed run leaves
-    /// no incomplete shard.
+    /// Records the shard's hash before it writes the file, which appears with its whole content.
     fn write(&self, shard: usize, content: &[u8]) -> Result<(), CliError> {
-        let path = self.path(shard);
-        let partial = self.folder.join(format!(".shard-{shard:05}.partial"));
-        let write = || {
-            if partial.symlink_metadata().is_ok() {
-                if !content.starts_with(&files::read(&partial, content.len() as u64)?) {
-                    let partial = partial.display();
-                    return Err(io::Error::other(format!("{partial} is not part of this shard, so it was kept")));
-                }
-                fs::remove_file(&partial)?;
-            }
-            File::create_new(&partial)?.write_all(content)?;
-            fs::rename(&partial, &path)
-        };
         let hash = ShardHash::new(shard, content);
         self.journal.lock().unwrap_or_else(PoisonError::into_inner).append(&[hash])?;
-        write().map_err(|error| unwritable(&path, &error))
+        OutputFile::over(&self.path(shard)).write(content)
     }
 
     fn write_all(
@@ -255,40 +241,23 @@ impl Shards<'_> {
         progress: &Progress,
     ) -> Result<(), CliError> {
         let channel = cluster::start(address).map_err(CliError::Input)?;
-        let mut jobs = RemoteShards { shards: self, missing: missing.iter(), progress };
-        match channel.run_until(&self.dataset.spec(), &mut jobs, stop) {
+        let mut missing = missing.iter().copied();
+        let next = |count| missing.by_ref().take(count).collect();
+        let done = |shard: usize, result: String| {
+            let written = match self.dataset.decoded_shard(shard, &result) {
+                Some(content) => self.write(shard, &content),
+                None => Err(CliError::Input(format!("the cluster: expected shard {shard}, found other data"))),
+            };
+            if let Err(error) = written {
+                return ControlFlow::Break(error);
+            }
+            progress.inc(self.dataset.shard_states(shard));
+            ControlFlow::Continue(())
+        };
+        match channel.run_until(&self.dataset.spec(), stop, next, done) {
             Ok(ControlFlow::Break(error)) => Err(error),
             Ok(ControlFlow::Continue(())) => Ok(()),
             Err(error) => Err(CliError::Input(one_line(&error.to_string()))),
         }
-    }
-}
-
-struct RemoteShards<'a> {
-    shards: &'a Shards<'a>,
-    missing: std::slice::Iter<'a, usize>,
-    progress: &'a Progress,
-}
-
-impl Jobs for RemoteShards<'_> {
-    type Job = usize;
-    type Result = String;
-    type Break = CliError;
-
-    fn next(&mut self, count: usize) -> Vec<usize> {
-        self.missing.by_ref().take(count).copied().collect()
-    }
-
-    fn done(&mut self, shard: usize, result: String) -> ControlFlow<CliError> {
-        let Some(content) = self.shards.dataset.decoded_shard(shard, &result) else {
-            return ControlFlow::Break(CliError::Input(format!(
-                "the cluster: expected shard {shard}, found other data"
-            )));
-        };
-        if let Err(error) = self.shards.write(shard, &content) {
-            return ControlFlow::Break(error);
-        }
-        self.progress.inc(self.shards.dataset.shard_states(shard));
-        ControlFlow::Continue(())
     }
 }
