@@ -29,6 +29,13 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
+/// Returns ` (did you mean NAME?)` for the name that is most like `name`, or nothing if none is.
+pub(crate) fn did_you_mean<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    let rated = names.into_iter().map(|known| (strsim::jaro_winkler(name, known), known));
+    let best = rated.max_by(|(one, _), (other, _)| one.total_cmp(other)).filter(|&(likeness, _)| likeness > 0.8);
+    best.map_or_else(String::new, |(_, known)| format!(" (did you mean {known}?)"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,6 +54,16 @@ mod tests {
             } else {
                 assert_eq!(line, text);
             }
+        }
+    }
+
+    #[test]
+    fn similar_names_are_suggested() {
+        let names = ["snail", "stadium", "survival", "uct-greedy"];
+        for (name, hint) in [("snal", "snail"), ("Survival", "survival"), ("uctgreedy", "uct-greedy"), ("atlantis", "")]
+        {
+            let expected = if hint.is_empty() { String::new() } else { format!(" (did you mean {hint}?)") };
+            assert_eq!(did_you_mean(name, names), expected);
         }
     }
 }

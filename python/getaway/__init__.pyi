@@ -595,11 +595,7 @@ def load_map(map: str | PathLike[str]) -> Map:
     """
 
 def maps(folder: str | PathLike[str] | None = None) -> list[str]:
-    """The names of all maps in a folder.
-
-    The default folder is `maps` in the working directory, or else the nearest `maps` in the Python
-    executable's folder or the four folders above it. If there is no such folder, return the names
-    of the bundled maps.
+    """The names of the bundled maps, or of all maps in a folder.
 
     Raises:
         FileNotFoundError: if the folder does not exist.

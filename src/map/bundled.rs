@@ -36,7 +36,7 @@ const BUNDLED: &[BundledMap] = bundled![
     "twin-bridges",
 ];
 
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
+pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
     BUNDLED.iter().map(|map| map.name)
 }
 

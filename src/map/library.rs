@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::bundled;
 use super::{LAYOUT_FILE, META_FILE, Map, MapError, TEXT_EXTENSION, file_name};
+use crate::text::did_you_mean;
 
-/// Enough levels to find the repository's `maps/` from `target/TRIPLE/release/deps/`.
-const MAX_LEVELS_ABOVE_PROGRAM: usize = 5;
 const MAX_NAMES_IN_ERROR: usize = 20;
 
 /// Folders of maps, searched in order, and optionally the bundled maps after them.
@@ -30,7 +29,7 @@ pub struct MapEntry {
 impl MapEntry {
     /// Reads the map.
     pub fn load(&self) -> Result<Map, MapError> {
-        let unknown = || MapError::UnknownName { name: self.name.clone(), known: known_names(bundled::names()) };
+        let unknown = || unknown(&self.name, bundled::names());
         match &self.path {
             Some(path) => Map::load(path),
             None => bundled::find(&self.name).ok_or_else(unknown),
@@ -45,15 +44,9 @@ impl MapLibrary {
         Self { dirs: dirs.into_iter().map(Into::into).collect(), has_bundled: false }
     }
 
-    /// Creates a library that searches `dirs`, and then the first of these that exists: `maps/` in
-    /// the working directory, the nearest `maps/` beside the executable or up to four levels above
-    /// it, or the bundled maps.
-    pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
-        let mut library = Self::new(dirs);
-        let our_maps = our_maps_dir();
-        library.has_bundled = our_maps.is_none();
-        library.dirs.extend(our_maps);
-        library
+    /// Creates a library that searches `dirs`, and then the bundled maps.
+    pub fn with_bundled(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
+        Self { has_bundled: true, ..Self::new(dirs) }
     }
 
     /// The folders, in search order.
@@ -92,10 +85,7 @@ impl MapLibrary {
         match entries.iter().find(|entry| entry.name == name_or_path) {
             Some(entry) => entry.load(),
             None if path.exists() => Map::load(path),
-            None => {
-                let known = known_names(entries.iter().map(|entry| entry.name.as_str()));
-                Err(MapError::UnknownName { name: name_or_path.to_owned(), known })
-            }
+            None => Err(unknown(name_or_path, entries.iter().map(|entry| entry.name.as_str()))),
         }
     }
 }
@@ -125,13 +115,9 @@ fn list_dir(dir: &Path) -> Result<Vec<MapEntry>, MapError> {
     Ok(entries)
 }
 
-fn our_maps_dir() -> Option<PathBuf> {
-    let here = PathBuf::from("maps");
-    if here.is_dir() {
-        return Some(here);
-    }
-    let program = std::env::current_exe().ok()?;
-    program.ancestors().skip(1).take(MAX_LEVELS_ABOVE_PROGRAM).map(|dir| dir.join("maps")).find(|dir| dir.is_dir())
+fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> MapError {
+    let hint = did_you_mean(name, known.clone());
+    MapError::UnknownName { name: name.to_owned(), hint, known: known_names(known) }
 }
 
 fn known_names<'a>(mut known: impl Iterator<Item = &'a str>) -> String {

@@ -114,10 +114,12 @@ pub enum MapError {
         source: serde_json::Error,
     },
     /// No map has this name.
-    #[error("no map named {name}: expected {known}")]
+    #[error("no map named {name}{hint}: expected {known}")]
     UnknownName {
         /// The requested name.
         name: String,
+        /// A similar name, as ` (did you mean NAME?)`, or nothing.
+        hint: String,
         /// A description of the expected input, with at most 20 known names.
         known: String,
     },

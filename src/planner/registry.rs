@@ -10,6 +10,7 @@ use super::host::{ExternalPlanner, PlannerFactory, PlannerHost, is_external_name
 use super::learnt::MODEL_PREFIX;
 use super::{Budget, PLANNERS, Planner, SurvivalOptions};
 use crate::search::{Expression, ParseError};
+use crate::text::did_you_mean;
 
 pub(super) struct PlannerEntry {
     pub name: &'static str,
@@ -51,7 +52,8 @@ pub const DEFAULT_NAME: &str = "survival";
 pub enum PlannerError {
     /// The text is neither a name nor an expression.
     #[error(
-        "no planner named {name}: expected one of {}, or an expression such as select(0.2, simulate(greedy))",
+        "no planner named {name}{}: expected one of {}, or an expression such as select(0.2, simulate(greedy))",
+        did_you_mean(.name, NAMES.map(|(name, _)| name)),
         name_list()
     )]
     Unknown {

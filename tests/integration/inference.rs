@@ -13,7 +13,7 @@ use getaway::search::Generator;
 const MAPS: [&str; 4] = ["roundabout", "old-town", "harbour", "market-square"];
 
 fn maps() -> Vec<Map> {
-    let library = MapLibrary::with_our_maps(&[] as &[&str]);
+    let library = MapLibrary::with_bundled(&[] as &[&str]);
     MAPS.iter().map(|name| library.find(name).expect("a bundled map")).collect()
 }
 
@@ -314,7 +314,7 @@ fn reported_phase_counts_even_if_another_game_ends_before_it() {
 #[test]
 fn words_of_a_server_are_told_apart_by_all_games() {
     let rules: Rules = serde_json::from_str(r#"{"wire": {"style_names": "unknown"}}"#).unwrap();
-    let library = MapLibrary::with_our_maps(&[] as &[&str]);
+    let library = MapLibrary::with_bundled(&[] as &[&str]);
     // The games are short, so several styles explain the moves of some threats in each of them.
     for names in [["market-square", "harbour", "snail"], ["old-town", "twin-bridges", "snail"]] {
         let worlds = names.map(|name| World::new(&library.find(name).unwrap().layout, &rules).unwrap());

@@ -252,7 +252,7 @@ fn settings() -> Result<Settings, Box<dyn Error>> {
         maps: Vec::new(),
         stride: 1,
     };
-    let ours = MapLibrary::with_our_maps(&[] as &[&str]);
+    let ours = MapLibrary::with_bundled(&[] as &[&str]);
     for name in OURS {
         settings.maps.push(ours.find(name)?);
     }

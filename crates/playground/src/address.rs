@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn bundled_maps_are_named_and_not_repeated() {
-        let map = MapLibrary::with_our_maps([""; 0]).find("snail").expect("a map");
+        let map = MapLibrary::with_bundled([""; 0]).find("snail").expect("a map");
         let address = encode(&Position { game: Game::on(map, Rules::BLITZ_2025), index: 0 }).expect("an address");
         assert!(address.len() < 80, "{address}");
     }

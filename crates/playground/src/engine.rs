@@ -203,7 +203,7 @@ fn log(arguments: &str, bytes: &[u8]) -> Result<GameLog, String> {
 }
 
 fn bundled_maps() -> Result<Vec<Map>, String> {
-    let entries = MapLibrary::with_our_maps([""; 0]).list().map_err(sentence)?;
+    let entries = MapLibrary::with_bundled([""; 0]).list().map_err(sentence)?;
     entries.iter().map(|entry| entry.load().map_err(sentence)).collect()
 }
 

@@ -152,7 +152,7 @@ impl Map {
 
 pub(crate) fn read_map(py: Python<'_>, map: &PathBuf) -> PyResult<map::Map> {
     let loaded = without_gil(py, || match map.to_str() {
-        Some(name_or_path) => MapLibrary::with_our_maps(Vec::<PathBuf>::new()).find(name_or_path),
+        Some(name_or_path) => MapLibrary::with_bundled(Vec::<PathBuf>::new()).find(name_or_path),
         None => map::Map::load(map),
     })?;
     loaded.map_err(map_error)
@@ -177,11 +177,7 @@ pub(crate) fn load_map(py: Python<'_>, map: PathBuf) -> PyResult<Map> {
     Ok(Map { map: read_map(py, &map)? })
 }
 
-/// The names of all maps in a folder.
-///
-/// The default folder is `maps` in the working directory, or else the nearest `maps` in the Python
-/// executable's folder or the four folders above it. If there is no such folder, return the names
-/// of the bundled maps.
+/// The names of the bundled maps, or of all maps in a folder.
 ///
 /// Raises:
 ///     FileNotFoundError: if the folder does not exist.
@@ -191,7 +187,7 @@ pub(crate) fn load_map(py: Python<'_>, map: PathBuf) -> PyResult<Map> {
 pub(crate) fn maps(py: Python<'_>, folder: Option<PathBuf>) -> PyResult<Vec<String>> {
     let library = match folder {
         Some(folder) => MapLibrary::new([folder]),
-        None => MapLibrary::with_our_maps(Vec::<PathBuf>::new()),
+        None => MapLibrary::with_bundled(Vec::<PathBuf>::new()),
     };
     let entries = without_gil(py, || library.list())?.map_err(map_error)?;
     Ok(entries.into_iter().map(|entry| entry.name).collect())

@@ -100,7 +100,7 @@ fn main() -> ExitCode {
         eprintln!("usage: check_analysis [--games N] [--seconds S] [--maps DIR]...");
         return ExitCode::from(2);
     };
-    let library = MapLibrary::with_our_maps(&options.maps);
+    let library = MapLibrary::with_bundled(&options.maps);
     let maps: Vec<Map> = library.list().expect("maps").iter().map(|entry| entry.load().expect("a map")).collect();
     let solvable: Vec<(String, World)> = maps
         .into_iter()

@@ -12,7 +12,7 @@ use getaway::map::{MAX_SIDE, Map, MapLibrary};
 const NAME_CHARS_MAX: usize = 80;
 
 static BUNDLED: LazyLock<Vec<Map>> = LazyLock::new(|| {
-    let entries = MapLibrary::with_our_maps([""; 0]).list().unwrap_or_default();
+    let entries = MapLibrary::with_bundled([""; 0]).list().unwrap_or_default();
     entries.iter().filter_map(|entry| entry.load().ok()).collect()
 });
 

@@ -15,15 +15,15 @@ pub struct MapArgs {
 }
 
 impl MapArgs {
-    /// Returns [`MapLibrary::with_our_maps`] for the folders of `--maps`. Fails if a folder has no
+    /// Returns [`MapLibrary::with_bundled`] for the folders of `--maps`. Fails if a folder has no
     /// maps or cannot be listed.
     pub fn library(&self) -> Result<MapLibrary, CliError> {
         self.check()?;
-        Ok(MapLibrary::with_our_maps(&self.dirs))
+        Ok(MapLibrary::with_bundled(&self.dirs))
     }
 
     /// Returns the maps with these names or paths. If `names` is empty, returns the maps of every
-    /// `--maps DIR`, or those of [`MapLibrary::with_our_maps`] if the option is not given.
+    /// `--maps DIR`, or those of [`MapLibrary::with_bundled`] if the option is not given.
     pub fn load(&self, names: &[String]) -> Result<Vec<Map>, CliError> {
         let library = self.library()?;
         if !names.is_empty() {

@@ -377,7 +377,7 @@ fn submit(args: &SubmitArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
 }
 
 fn instances(args: &InstancesArgs, out: &mut impl Write) -> Result<(), CliError> {
-    let bundled = MapLibrary::with_our_maps(Vec::<&Path>::new()).list()?;
+    let bundled = MapLibrary::with_bundled(Vec::<&Path>::new()).list()?;
     let maps: Vec<Map> = bundled.iter().map(MapEntry::load).collect::<Result<_, _>>()?;
     let generated = generate(&maps, args.seed).map_err(CliError::Input)?;
     write_instances(&args.out, &generated)?;
