@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::eval::{ByMap, SCORE_MAX};
 use super::record::GameRecord;
-use super::series::{GameKey, Games, Series};
+use super::series::{GameKey, Series};
 use getaway_runs::stats::{self, CONFIDENCE, ClusteredMean, Interval, WinDrawLoss};
 
 /// Minimum number of units for an interval, and of maps for clustering by map. Five units cannot
@@ -163,7 +163,7 @@ fn win_share(map_counts: &[WinDrawLoss], units: &[i64]) -> Interval {
 /// Returns the complete pairs of two planners in the order of the series, on one map or all maps.
 pub fn pairs<'a>(
     series: &'a Series,
-    games: &'a Games,
+    games: &'a [Option<GameRecord>],
     [left, right]: [usize; 2],
     map: Option<usize>,
 ) -> impl Iterator<Item = (&'a GameRecord, &'a GameRecord)> {

@@ -42,7 +42,11 @@ pub fn external_summaries(series: &Series, games: &Games) -> Vec<ExternalSummary
 }
 
 /// Summarises an external bot; `None` for a planner.
-pub(crate) fn external_summary(series: &Series, games: &Games, planner: usize) -> Option<ExternalSummary> {
+pub(crate) fn external_summary(
+    series: &Series,
+    games: &[Option<GameRecord>],
+    planner: usize,
+) -> Option<ExternalSummary> {
     series.external_bot(planner)?;
     Some(ExternalSummary::of(series.names()[planner].clone(), series.games_of(games, planner, None)))
 }

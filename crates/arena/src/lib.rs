@@ -9,7 +9,7 @@
 //! use getaway::game::{Layout, Rules};
 //! use getaway::map::Map;
 //! use getaway::search::Budget;
-//! use getaway_arena::{Games, Match, Series, SeriesOptions};
+//! use getaway_arena::{Games, MARGIN_DEFAULT, Match, Series, SeriesOptions};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
 //! let map = Map { name: "ring".into(), kind: "example".into(), difficulty: "easy".into(), layout };
@@ -19,7 +19,7 @@
 //! let mut games = Games::new();
 //! let _: ControlFlow<()> =
 //!     series.play(&mut games, 2, &AtomicBool::new(false), |_, _| ControlFlow::Continue(()))?;
-//! let result = Match::of(&series, &games, [0, 1], None);
+//! let result = Match::of(&series, &games, [0, 1], None, MARGIN_DEFAULT);
 //! assert!(result.sentence().starts_with("survival is better than random: "));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -28,7 +28,6 @@ mod comparison;
 mod csv;
 mod dataset;
 mod entrant;
-mod estimate;
 mod eval;
 mod external;
 mod external_summary;

@@ -6,9 +6,9 @@ use super::comparison::{Comparison, pairs};
 use super::eval::distinct;
 use super::external_summary::external_summary;
 use super::record::GameRecord;
-use super::series::{Games, Series, SeriesMap};
+use super::series::{Series, SeriesMap};
 use super::sprt::SprtReport;
-use super::verdict::{MARGIN_DEFAULT, Question, Verdict};
+use super::verdict::{Question, Verdict};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Match {
@@ -33,15 +33,11 @@ pub struct MapComparison {
 }
 
 impl Match {
-    /// Compares the two planners at the indices `sides`, with the margin [`MARGIN_DEFAULT`].
-    pub fn of(series: &Series, games: &Games, sides: [usize; 2], sprt: Option<SprtReport>) -> Self {
-        Self::with_margin(series, games, sides, sprt, MARGIN_DEFAULT)
-    }
-
-    /// Like [`Match::of`], but with another margin, in points; see [`Verdict::margin`].
-    pub fn with_margin(
+    /// Compares the two planners at the indices `sides`. `margin` is the smallest mean score difference
+    /// that matters, in points; see [`MARGIN_DEFAULT`](super::MARGIN_DEFAULT).
+    pub fn of(
         series: &Series,
-        games: &Games,
+        games: &[Option<GameRecord>],
         sides: [usize; 2],
         sprt: Option<SprtReport>,
         margin: f64,
@@ -84,7 +80,7 @@ impl Match {
 }
 
 /// True if the planner played some map more than once, and its games on each map are identical.
-pub(crate) fn is_deterministic(series: &Series, games: &Games, planner: usize) -> bool {
+pub(crate) fn is_deterministic(series: &Series, games: &[Option<GameRecord>], planner: usize) -> bool {
     let on_map = |map: usize| series.games_of(games, planner, Some(map)).collect::<Vec<&GameRecord>>();
     let maps: Vec<Vec<&GameRecord>> = (0..series.maps().len()).map(on_map).collect();
     maps.iter().any(|games| games.len() > 1) && maps.iter().all(|games| distinct(games) <= 1)
@@ -96,9 +92,9 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::series::SeriesOptions;
+    use crate::series::{Games, SeriesOptions};
     use crate::sprt::SprtMonitor;
-    use crate::verdict::Outcome;
+    use crate::verdict::{MARGIN_DEFAULT, Outcome};
     use getaway::game::{Layout, Rules};
     use getaway::map::Map;
     use getaway::search::Budget;
@@ -133,7 +129,7 @@ mod tests {
         let series = series(scores.len().div_ceil(2) as u32);
         let mut games = games(&series, scores);
         games.truncate(2 * scores.len());
-        Match::of(&series, &games, [0, 1], None)
+        Match::of(&series, &games, [0, 1], None, MARGIN_DEFAULT)
     }
 
     #[test]
@@ -151,7 +147,8 @@ mod tests {
     fn swapping_the_sides_mirrors_the_result() {
         let series = series(2);
         let games = games(&series, &[(30, 10), (5, 5), (20, 10), (5, 15)]);
-        let [one, other] = [[0, 1], [1, 0]].map(|sides| Match::of(&series, &games, sides, None).overall);
+        let [one, other] =
+            [[0, 1], [1, 0]].map(|sides| Match::of(&series, &games, sides, None, MARGIN_DEFAULT).overall);
         assert_eq!(one.counts, other.counts.reversed());
         assert_eq!(one.score_difference_mean, other.score_difference_mean.map(|points| -points));
     }
@@ -214,7 +211,7 @@ mod tests {
             for (index, game) in games.iter_mut().flatten().enumerate() {
                 game.moves = format!("{}", if index < 2 * differing { index } else { index / 2 });
             }
-            Match::of(&series, &games, [0, 1], None)
+            Match::of(&series, &games, [0, 1], None, MARGIN_DEFAULT)
         };
         let result = of(0);
         assert_eq!(result.sentence(), "random and safest played identical games in all 40 pairs.");
@@ -230,7 +227,7 @@ mod tests {
         // `random` wins on the first map and loses on the second. Both planners are deterministic.
         let mut games = games(&series, &[(2, 1), (1, 3)].repeat(20));
         games.iter_mut().flatten().for_each(|game| game.moves = "same".to_owned());
-        let result = Match::of(&series, &games, [0, 1], None);
+        let result = Match::of(&series, &games, [0, 1], None, MARGIN_DEFAULT);
         assert_eq!(result.overall.counts, WinDrawLoss { wins: 1, ties: 0, losses: 1 });
         assert_eq!((result.overall.pairs_played, result.overall.units), (40, 2));
         assert_eq!(result.note().as_deref(), Some("random and safest are deterministic: 2 distinct pairs of 40"));
@@ -239,7 +236,7 @@ mod tests {
         for (index, game) in games.iter_mut().enumerate().step_by(2) {
             game.as_mut().expect("a game").moves = index.to_string();
         }
-        let result = Match::of(&series, &games, [0, 1], None);
+        let result = Match::of(&series, &games, [0, 1], None, MARGIN_DEFAULT);
         assert_eq!((result.overall.counts.pairs(), result.overall.units), (40, 2));
         assert_eq!(
             (result.overall.p_value, result.note(), result.deterministic),
@@ -254,7 +251,7 @@ mod tests {
         for game in games.iter_mut().take(60).flatten() {
             game.moves = "same".to_owned();
         }
-        let mut monitor = SprtMonitor::new(Sprt::default());
+        let mut monitor = SprtMonitor::new(Sprt::default(), [0, 1]);
         assert_eq!(monitor.update(&series, &games), SprtDecision::Undecided);
         // Of the first thirty pairs, only two are distinct, one on each map. The last ten pairs are
         // all distinct.
@@ -268,18 +265,18 @@ mod tests {
         let mut games = games(&series, &[(3, 1), (4, 1)]);
         games[1] = None;
         assert_eq!(
-            Match::of(&series, &games, [0, 1], None).overall.counts,
+            Match::of(&series, &games, [0, 1], None, MARGIN_DEFAULT).overall.counts,
             WinDrawLoss { wins: 1, ties: 0, losses: 0 }
         );
         games.truncate(3);
-        assert_eq!(Match::of(&series, &games, [0, 1], None).overall.counts.pairs(), 0);
+        assert_eq!(Match::of(&series, &games, [0, 1], None, MARGIN_DEFAULT).overall.counts.pairs(), 0);
     }
 
     #[test]
     fn monitor_stops_at_the_first_decision_and_tests_in_order() {
         let series = series(20);
         let all = games(&series, &[(2, 1); 40]);
-        let mut monitor = SprtMonitor::new(Sprt::default());
+        let mut monitor = SprtMonitor::new(Sprt::default(), [0, 1]);
         // The game at index 3 is missing, so only the first pair can be tested.
         let mut seen = all.clone();
         seen[3] = None;
@@ -288,10 +285,8 @@ mod tests {
         // The first 16 wins do not suffice, because ln 19 / ln 1.2 is 16.1.
         let report = monitor.report();
         assert_eq!(report.pairs, 17);
-        let mut kept = all.clone();
-        monitor.discard_unused(&mut kept);
-        assert_eq!(kept.iter().flatten().count(), 34);
-        let result = Match::of(&series, &kept, [0, 1], Some(report));
+        assert_eq!(monitor.pairs_needed(), Some(17));
+        let result = Match::of(&series, &all[..34], [0, 1], Some(report), MARGIN_DEFAULT);
         assert_eq!(
             result.sentence(),
             "random is better than safest: H1 (wins 60% of decisive pairs) accepted over H0 (50%) after 17 wins, 0 ties and 0 losses in \
@@ -304,9 +299,9 @@ mod tests {
         let series = series(20);
         let sentence = |scores: &[(u32, u32)]| {
             let games = games(&series, scores);
-            let mut monitor = SprtMonitor::new(Sprt::default());
+            let mut monitor = SprtMonitor::new(Sprt::default(), [0, 1]);
             monitor.update(&series, &games);
-            Match::of(&series, &games, [0, 1], Some(monitor.report())).sentence()
+            Match::of(&series, &games, [0, 1], Some(monitor.report()), MARGIN_DEFAULT).sentence()
         };
         assert!(
             sentence(&[(1, 1); 40]).contains("Too few games to tell random from safest: neither H0"),

@@ -183,6 +183,7 @@ mod tests {
 
     use super::*;
     use crate::series::SeriesOptions;
+    use crate::verdict::MARGIN_DEFAULT;
     use getaway::game::{Layout, Rules};
     use getaway::map::Map;
     use getaway::search::Budget;
@@ -199,7 +200,7 @@ mod tests {
         let flow = series.play(&mut games, 1, &AtomicBool::new(false), |_, _| ControlFlow::<()>::Continue(()));
         assert!(flow.is_ok());
         games[5] = None;
-        let result = Match::of(&series, &games, [0, 1], None);
+        let result = Match::of(&series, &games, [0, 1], None, MARGIN_DEFAULT);
         let facts = [("version", "1".to_owned())];
         let text = ReportText { title: "a {{DATA}} title", heading: "h", command: "c", facts: &facts };
         let replays = ReportReplays {

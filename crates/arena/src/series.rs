@@ -248,7 +248,7 @@ impl Series {
     /// Returns the played games of a planner in the order of the series, on one map or on all maps.
     pub fn games_of<'a>(
         &'a self,
-        games: &'a Games,
+        games: &'a [Option<GameRecord>],
         planner: usize,
         map: Option<usize>,
     ) -> impl Iterator<Item = &'a GameRecord> {

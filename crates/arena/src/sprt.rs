@@ -23,11 +23,7 @@ pub struct SprtMonitor {
 }
 
 impl SprtMonitor {
-    pub fn new(sprt: Sprt) -> Self {
-        Self::of(sprt, [0, 1])
-    }
-
-    pub fn of(sprt: Sprt, sides: [usize; 2]) -> Self {
+    pub fn new(sprt: Sprt, sides: [usize; 2]) -> Self {
         let (counts, decision) = (WinDrawLoss::default(), SprtDecision::Undecided);
         Self { sprt, sides, counts, passed: 0, seen: HashSet::new(), ratios: Vec::new(), decision }
     }
@@ -67,13 +63,6 @@ impl SprtMonitor {
         let ratio = self.sprt.log_likelihood_ratio(self.counts);
         let (pairs, ratios) = (self.ratios.len(), self.ratios.clone());
         SprtReport { sprt: self.sprt, decision: self.decision, pairs, log_likelihood_ratio: ratio, ratios, low, high }
-    }
-
-    /// Discards all games after the deciding pair, if any. The series must have two planners.
-    pub fn discard_unused(&self, games: &mut Games) {
-        if let Some(pairs) = self.pairs_needed() {
-            games.iter_mut().skip(2 * pairs).for_each(|game| *game = None);
-        }
     }
 }
 

@@ -10,13 +10,12 @@ use serde::Serialize;
 
 use super::comparison::Comparison;
 use super::eval::Summary;
-use super::external_summary::{ExternalSummary, external_summary};
-use super::matches::is_deterministic;
+use super::external_summary::external_summary;
+use super::matches::{MapComparison, Match, is_deterministic};
 use super::rating::{RatedPairs, ratings};
-use super::record::GameRecord;
 use super::series::{Games, Series};
 use super::sprt::{SprtMonitor, SprtReport};
-use super::verdict::{Outcome, Question, Verdict};
+use super::verdict::{Outcome, Verdict};
 use getaway_runs::stats::{Interval, Sprt, SprtDecision, WinDrawLoss};
 
 /// The description of the rating model, which is printed under the standing.
@@ -50,7 +49,7 @@ impl TournamentMonitor {
         let planners = series.options().planners.len();
         let firsts = if options.gauntlet { 1 } else { planners };
         let sides = (0..firsts).flat_map(|one| (one + 1..planners).map(move |other| [one, other]));
-        let pair = |sides| PairMonitor { sides, sprt: options.sprt.map(|sprt| SprtMonitor::of(sprt, sides)) };
+        let pair = |sides| PairMonitor { sides, sprt: options.sprt.map(|sprt| SprtMonitor::new(sprt, sides)) };
         let games = series.len() / planners.max(1);
         Self { pairs: sides.map(pair).collect(), needed: (0..planners).map(|_| AtomicUsize::new(games)).collect() }
     }
@@ -78,6 +77,11 @@ impl TournamentMonitor {
     pub fn wanted(&self) -> impl Fn(usize) -> bool + Send + Sync + use<> {
         let needed = Arc::clone(&self.needed);
         move |index| index / needed.len() < needed[index % needed.len()].load(Ordering::Relaxed)
+    }
+
+    /// The report of each pair's sequential test, if there is one, in the order of the pairs.
+    pub fn sprt_reports(&self) -> Vec<Option<SprtReport>> {
+        self.pairs.iter().map(|pair| pair.sprt.as_ref().map(SprtMonitor::report)).collect()
     }
 
     /// Returns how many pairs the sequential test has decided, and how many pairs there are.
@@ -140,72 +144,50 @@ impl Tournament {
         let is_wanted = monitor.wanted();
         let games: Games =
             games.iter().enumerate().map(|(index, game)| game.clone().filter(|_| is_wanted(index))).collect();
-        let pair_games: Vec<Vec<(&GameRecord, &GameRecord)>> =
-            monitor.pairs.iter().map(|pair| pair.games(series, &games)).collect();
-        let comparisons: Vec<Comparison> =
-            pair_games.iter().map(|pairs| Comparison::of(pairs.iter().copied())).collect();
-        let names = series.names();
+        let (names, all) = (series.names(), 0..series.names().len());
+        let match_of = |pair: &PairMonitor, sides: [usize; 2]| {
+            let units = pair.sprt.as_ref().and_then(SprtMonitor::pairs_needed).unwrap_or(usize::MAX);
+            let end = units.saturating_mul(names.len()).min(games.len());
+            Match::of(series, &games[..end], sides, None, margin)
+        };
         let mut rated = Vec::new();
-        for (pair, games) in monitor.pairs.iter().zip(&pair_games) {
-            rated.extend(rated_pairs(series, pair.sides, games));
+        let mut counts = vec![WinDrawLoss::default(); names.len()];
+        for pair in &monitor.pairs {
+            let Match { overall, maps, .. } = match_of(pair, pair.sides);
+            let [left, right] = pair.sides;
+            counts[left] = counts[left].plus(overall.counts);
+            counts[right] = counts[right].plus(overall.counts.reversed());
+            rated.extend(maps.iter().enumerate().filter_map(|(map, MapComparison { comparison, .. })| {
+                let WinDrawLoss { wins, ties, .. } = comparison.counts;
+                let (points, pairs) = (wins as f64 + ties as f64 / 2.0, comparison.counts.pairs() as f64);
+                (pairs > 0.0).then_some(RatedPairs { map, sides: pair.sides, points, pairs })
+            }));
         }
         let ratings = ratings(names.len(), &rated);
-        let mut order: Vec<usize> = (0..names.len()).collect();
+        let mut order: Vec<usize> = all.clone().collect();
         order.sort_by(|&one, &other| ratings[other].estimate.total_cmp(&ratings[one].estimate));
-        let bots: Vec<Option<ExternalSummary>> =
-            (0..names.len()).map(|planner| external_summary(series, &games, planner)).collect();
-        let deterministic: Vec<bool> =
-            (0..names.len()).map(|planner| is_deterministic(series, &games, planner)).collect();
-        let verdict = |sides: [usize; 2], comparison: &Comparison| {
-            let [left, right] = sides.map(|side| names[side].as_str());
-            let question = Question { sides: [left, right], margin };
-            question.verdict(comparison, &sides.map(|side| bots[side].clone()), None)
-        };
-        let counts_of = |planner: usize| {
-            let pairs = monitor.pairs.iter().zip(&comparisons);
-            let counts = pairs.filter_map(|(pair, comparison)| match pair.sides {
-                [left, _] if left == planner => Some(comparison.counts),
-                [_, right] if right == planner => Some(comparison.counts.reversed()),
-                _ => None,
-            });
-            counts.fold(WinDrawLoss::default(), WinDrawLoss::plus)
-        };
-        let standing = |(index, &planner): (usize, &usize)| {
-            let summary = Summary::of(series.games_of(&games, planner, None));
-            Standing {
-                place: index + 1,
-                planner: names[planner].clone(),
-                index: planner,
-                rating: ratings[planner],
-                counts: counts_of(planner),
-                is_deterministic: deterministic[planner],
-                games: summary,
-            }
-        };
+        let standing = order.iter().enumerate().map(|(place, &planner)| Standing {
+            place: place + 1,
+            planner: names[planner].clone(),
+            index: planner,
+            rating: ratings[planner],
+            counts: counts[planner],
+            is_deterministic: is_deterministic(series, &games, planner),
+            games: Summary::of(series.games_of(&games, planner, None)),
+        });
         let place = |planner: usize| order.iter().position(|&other| other == planner);
-        let pairs =
-            monitor.pairs.iter().zip(&pair_games).zip(comparisons.clone()).map(|((pair, games), comparison)| {
-                let [one, other] = pair.sides;
-                let is_swapped = place(other) < place(one);
-                let (sides, comparison) = if is_swapped {
-                    ([other, one], Comparison::of(games.iter().map(|&(left, right)| (right, left))))
-                } else {
-                    ([one, other], comparison)
-                };
-                TournamentPair {
-                    verdict: verdict(sides, &comparison),
-                    left: names[sides[0]].clone(),
-                    right: names[sides[1]].clone(),
-                    sides,
-                    comparison,
-                    sprt: pair.sprt.as_ref().map(SprtMonitor::report),
-                    sprt_left: pair.sprt.as_ref().map(|_| names[one].clone()),
-                }
-            });
+        let pairs = monitor.pairs.iter().map(|pair| {
+            let mut sides = pair.sides;
+            sides.sort_by_key(|&side| place(side));
+            let Match { left, right, overall: comparison, verdict, .. } = match_of(pair, sides);
+            let sprt = pair.sprt.as_ref().map(SprtMonitor::report);
+            let sprt_left = sprt.as_ref().map(|_| names[pair.sides[0]].clone());
+            TournamentPair { left, right, sides, comparison, sprt, sprt_left, verdict }
+        });
         let mut pairs: Vec<TournamentPair> = pairs.collect();
         pairs.sort_by_key(|pair| pair.sides.map(place));
-        let troubles = bots.iter().flatten().filter_map(|bot| bot.trouble.clone()).collect();
-        Self { model: RATING_MODEL, standing: order.iter().enumerate().map(standing).collect(), pairs, troubles }
+        let troubles = all.filter_map(|planner| external_summary(series, &games, planner)?.trouble).collect();
+        Self { model: RATING_MODEL, standing: standing.collect(), pairs, troubles }
     }
 
     /// Describes the failures and delays of bots, and names the best-rated entrant and the entrants
@@ -242,28 +224,6 @@ impl Tournament {
         let troubles = self.troubles.iter().map(|trouble| format!("{trouble}."));
         troubles.chain([claim]).collect::<Vec<String>>().join(" ")
     }
-}
-
-impl PairMonitor {
-    fn games<'a>(&self, series: &Series, games: &'a Games) -> Vec<(&'a GameRecord, &'a GameRecord)> {
-        let planners = series.options().planners.len();
-        let all = series.len() / planners.max(1);
-        let end = self.sprt.as_ref().and_then(SprtMonitor::pairs_needed).unwrap_or(all);
-        let game = |unit: usize, side: usize| games.get(unit * planners + side)?.as_ref();
-        let [left, right] = self.sides;
-        (0..end).filter_map(|unit| Some((game(unit, left)?, game(unit, right)?))).collect()
-    }
-}
-
-fn rated_pairs(series: &Series, sides: [usize; 2], games: &[(&GameRecord, &GameRecord)]) -> Vec<RatedPairs> {
-    let on_map = |(map, series_map): (usize, &super::series::SeriesMap)| {
-        let pairs = games.iter().copied().filter(|(left, _)| left.map == series_map.name);
-        let counts = Comparison::of(pairs).counts;
-        let points = counts.wins as f64 + counts.ties as f64 / 2.0;
-        RatedPairs { map, sides, points, pairs: counts.pairs() as f64 }
-    };
-    let maps = series.maps().iter().enumerate().map(on_map);
-    maps.filter(|pairs| pairs.pairs > 0.0).collect()
 }
 
 #[cfg(test)]

@@ -184,7 +184,7 @@ fn parse_answer(text: &str, layout: &Layout, instance: &Instance) -> Result<Cert
     let mut game = Game::new(layout, &instance.rules);
     for &player_move in &moves {
         if game.over() {
-            return Err(format!("refused: the game is over in tick {}, before the line's end", game.tick));
+            return Err(format!("refused: the game is over at tick {}, before the line's end", game.tick));
         }
         let action: Vec<_> = player_move.direction().map(getaway::game::Action::Move).into_iter().collect();
         game.step(&action);

@@ -1,3 +1,4 @@
+use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
@@ -6,6 +7,7 @@ use getaway::map::{GeneratorError, MapError};
 use getaway::planner::PlannerError;
 use getaway::recording::RecordingError;
 use getaway_arena::SeriesError;
+use getaway_benchmark::BenchmarkError;
 use getaway_runs::JournalError;
 use getaway_viewer::{LibraryError, PictureError};
 
@@ -36,23 +38,20 @@ impl CliError {
     }
 }
 
-impl From<MapError> for CliError {
-    fn from(error: MapError) -> Self {
-        match error {
-            MapError::Exists { path } => exists(&path),
-            _ => Self::Input(error.to_string()),
-        }
-    }
+macro_rules! from_errors_of_saving {
+    ($($error:ident),*) => {
+        $(impl From<$error> for CliError {
+            fn from(error: $error) -> Self {
+                match error {
+                    $error::Exists { path } => exists(&path),
+                    _ => Self::Input(error.to_string()),
+                }
+            }
+        })*
+    };
 }
 
-impl From<RecordingError> for CliError {
-    fn from(error: RecordingError) -> Self {
-        match error {
-            RecordingError::Exists { path } => exists(&path),
-            _ => Self::Input(error.to_string()),
-        }
-    }
-}
+from_errors_of_saving!(MapError, RecordingError);
 
 impl From<SeriesError> for CliError {
     fn from(error: SeriesError) -> Self {
@@ -73,13 +72,26 @@ macro_rules! from_input_errors {
     };
 }
 
-from_input_errors!(GeneratorError, JournalError, LibraryError, OptionsError, PictureError, PlannerError);
+from_input_errors!(
+    BenchmarkError,
+    GeneratorError,
+    JournalError,
+    LibraryError,
+    OptionsError,
+    PictureError,
+    PlannerError
+);
 
 impl From<serde_json::Error> for CliError {
     /// Converts an error from writing JSON. Code that reads JSON reports the file and line itself.
     fn from(error: serde_json::Error) -> Self {
         Self::Output(error.into())
     }
+}
+
+/// Returns the error of an invalid or unusable file.
+pub(crate) fn at(path: &Path, error: impl Display) -> CliError {
+    CliError::Input(format!("{}: {error}", path.display()))
 }
 
 pub(crate) fn exists(path: &Path) -> CliError {

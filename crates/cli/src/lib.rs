@@ -15,13 +15,14 @@ mod commands;
 mod error;
 mod memory;
 pub mod output;
+mod player;
 mod search_file;
 mod series;
 
 use commands::Command;
 use commands::ladder_settings::Settings;
 pub use error::CliError;
-use output::{Stdout, Terminal, note, shell_quoted};
+use output::{Stdout, Terminal, note, shell_quoted, width};
 pub use series::stop_on_interrupt;
 
 /// Finds external planners, such as `model:FILE` or a Python `MODULE:NAME`.
@@ -33,6 +34,9 @@ struct Invocation<'a> {
     host: Host<'a>,
 }
 
+/// The examples of each command, as paragraphs that start with `[COMMAND]`.
+const EXAMPLES: &str = include_str!("examples.txt");
+const HELP_WIDTH: usize = 80;
 const ABOUT: &str = "Simulates, solves, plays and analyses the car chase of Coveo's Blitz 2025.";
 
 #[derive(Parser)]
@@ -83,13 +87,13 @@ fn run_parsed<P: Parser>(
     parse: impl FnOnce(&mut clap::Command, Vec<OsString>) -> Result<P, clap::Error>,
     run: impl FnOnce(&P, String, &mut Stdout) -> Result<(), CliError>,
 ) -> u8 {
-    let mut command = allow_negative(P::command());
+    let mut command = complete(P::command());
     let words = arguments.iter().skip(1).map(|word| shell_quoted(&word.to_string_lossy()));
     let command_line = [command.get_name().to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
     let mut out = Terminal::new(anstream::stdout().lock());
     let result = match parse(&mut command, arguments) {
         Ok(program) => run(&program, command_line, &mut out).and_then(|()| Ok(out.flush()?)),
-        Err(error) => report_usage(&error, P::command()),
+        Err(error) => report_usage(&error, complete(P::command())),
     };
     let (line, code) = match result {
         Ok(()) => (None, 0),
@@ -101,12 +105,18 @@ fn run_parsed<P: Parser>(
     code
 }
 
-/// Reads `-1` after an option as the option's value, so that the error says which values are valid.
-fn allow_negative(command: clap::Command) -> clap::Command {
+/// Adds the examples and the width of the help. Also reads `-1` after an option as the option's value,
+/// so that the error says which values are valid.
+fn complete(command: clap::Command) -> clap::Command {
+    let section = format!("[{}]\n", command.get_name());
+    let command = match EXAMPLES.split("\n\n").find_map(|examples| examples.strip_prefix(&section)) {
+        Some(examples) => command.after_help(format!("Examples:\n{}", examples.trim_end())),
+        None => command,
+    };
     let of_option = |arg: Arg| {
         if arg.get_long().is_some() && arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }
     };
-    command.mut_args(of_option).mut_subcommands(allow_negative)
+    command.term_width(width().unwrap_or(HELP_WIDTH)).mut_args(of_option).mut_subcommands(complete)
 }
 
 fn report_usage(error: &clap::Error, mut command: clap::Command) -> Result<(), CliError> {
@@ -165,7 +175,8 @@ mod tests {
 
     #[test]
     fn every_command_shows_an_example() {
-        for command in Cli::command().get_subcommands() {
+        assert!(EXAMPLES.lines().all(|line| line.len() <= HELP_WIDTH));
+        for command in complete(Cli::command()).get_subcommands() {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             assert!(help.contains(&format!("getaway {} ", command.get_name())), "{}", command.get_name());
         }

@@ -12,7 +12,7 @@ use getaway::game::Rules;
 use getaway_runs::FileKind;
 
 use crate::CliError;
-use crate::error::{TEXT_BYTES_MAX, unreadable};
+use crate::error::{TEXT_BYTES_MAX, at, unreadable};
 use crate::output::OutputFile;
 
 const KIND: FileKind = FileKind { name: "memory", version: 1 };
@@ -28,14 +28,13 @@ struct MemoryFile {
 /// Returns a new memory if the file is missing. The memory's `no_jump` is that of `played`, not of
 /// the file. Fails if the file cannot be read or written, or is not a valid memory.
 pub(crate) fn read(path: &Path, played: &Rules) -> Result<Memory, CliError> {
-    let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     KIND.check_replaceable(path, TEXT_BYTES_MAX).map_err(|error| CliError::Input(error.to_string()))?;
     let memory = match files::read_text(path, TEXT_BYTES_MAX) {
-        Ok(text) => serde_json::from_str::<MemoryFile>(&text).map_err(|error| fail(&error))?.memory,
+        Ok(text) => serde_json::from_str::<MemoryFile>(&text).map_err(|error| at(path, error))?.memory,
         Err(error) if error.kind() == ErrorKind::NotFound => Memory::default(),
         Err(error) => return Err(unreadable(path, &error)),
     };
-    memory.rules.validate().map_err(|error| fail(&error))?;
+    memory.rules.validate().map_err(|error| at(path, error))?;
     OutputFile::over(path).check()?;
     Ok(Memory { rules: Rules { no_jump: played.no_jump, ..memory.rules }, ..memory })
 }

@@ -37,12 +37,12 @@ const EXAMPLES: &str = "Examples:
 /// Look for the best search algorithm for a problem: a bandit tries thousands of expressions
 ///
 /// The leaders are then ranked on unseen problems, against random sampling, iterative sampling,
-/// {n}nested Monte Carlo search and UCT.
+/// nested Monte Carlo search and UCT.
 #[derive(Parser)]
 #[command(version, after_help = EXAMPLES)]
 struct Cli {
     /// Problem: survival, morpion-5d, morpion-5t, morpion-4d, morpion-4t, samegame, sudoku or
-    /// {n}regression
+    /// regression
     #[arg(long, value_name = "NAME", default_value = "survival")]
     problem: String,
     /// Budget of each play: maximum number of complete sequences that a candidate evaluates
@@ -52,15 +52,15 @@ struct Cli {
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = integer::<u64>(1..=MAX_PLAYS))]
     plays: u64,
     /// Constant C of the bandit's index, mean score / good score + C / plays, where the good
-    /// {n}score depends on the problem; a lower C abandons weak candidates earlier
+    /// score depends on the problem; a lower C abandons weak candidates earlier
     #[arg(long, value_name = "C", default_value_t = 5.0, value_parser = parse_exploration)]
     exploration: f64,
     /// Maximum number of search components around a rollout
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = integer::<usize>(0..=OPERATORS_MAX as u64))]
     operators: usize,
     /// Grammar of the candidates: `paper` follows Maes et al. (2012); `grown` has fewer constants,
-    /// {n}but adds beams, nested rollout policy adaptation, simulated annealing and the policy
-    /// {n}`greedy`
+    /// but adds beams, nested rollout policy adaptation, simulated annealing and the policy
+    /// `greedy`
     #[arg(long, value_enum, default_value_t = Grammar::Paper)]
     grammar: Grammar,
     /// Seed of the problems and the searches
@@ -266,16 +266,16 @@ fn write_report(report: &DiscoveryReport, out: &mut impl Write) -> Result<(), Cl
     )?;
     let ranking = report.ranking.iter().map(|row| {
         vec![
-            format!("{:.3}", row.mean),
-            format!("{:.3}", row.low),
-            format!("{:.3}", row.high),
-            or_dash(row.plays.map(|plays| plays.to_string())),
-            or_dash(row.training_mean.map(|mean| format!("{mean:.3}"))),
-            row.name.clone().unwrap_or_else(|| "discovered".to_owned()),
-            row.expression.clone(),
+            ("MEAN", format!("{:.3}", row.mean)),
+            ("LOW", format!("{:.3}", row.low)),
+            ("HIGH", format!("{:.3}", row.high)),
+            ("PLAYS", or_dash(row.plays.map(|plays| plays.to_string()))),
+            ("TRAINING", or_dash(row.training_mean.map(|mean| format!("{mean:.3}")))),
+            ("<NAME", row.name.clone().unwrap_or_else(|| "discovered".to_owned())),
+            ("<EXPRESSION", row.expression.clone()),
         ]
     });
-    write_table(["MEAN", "LOW", "HIGH", "PLAYS", "TRAINING", "NAME", "EXPRESSION"], &[5, 6], ranking, out)?;
+    write_table(ranking, out)?;
     let Some(first) = report.comparisons.first() else { return Ok(()) };
     writeln!(out, "\n{} against", first.left)?;
     let comparisons = report.comparisons.iter().map(|row| {
@@ -283,18 +283,17 @@ fn write_report(report: &DiscoveryReport, out: &mut impl Write) -> Result<(), Cl
             or_dash(row.difference.as_ref().map(|interval| format!("{:.3}", bound(interval))))
         };
         vec![
-            row.right.clone(),
-            bound(|interval| interval.estimate),
-            bound(|interval| interval.low),
-            bound(|interval| interval.high),
-            row.wins.to_string(),
-            row.ties.to_string(),
-            row.losses.to_string(),
-            format!("{:.2e}", row.p_corrected),
+            ("<NAME", row.right.clone()),
+            ("DIFFERENCE", bound(|interval| interval.estimate)),
+            ("LOW", bound(|interval| interval.low)),
+            ("HIGH", bound(|interval| interval.high)),
+            ("WINS", row.wins.to_string()),
+            ("TIES", row.ties.to_string()),
+            ("LOSSES", row.losses.to_string()),
+            ("P CORRECTED", format!("{:.2e}", row.p_corrected)),
         ]
     });
-    let headings = ["NAME", "DIFFERENCE", "LOW", "HIGH", "WINS", "TIES", "LOSSES", "P CORRECTED"];
-    write_table(headings, &[0], comparisons, out)
+    write_table(comparisons, out)
 }
 
 #[cfg(test)]

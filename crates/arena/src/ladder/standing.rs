@@ -88,7 +88,7 @@ impl LadderGame {
 
     pub(super) fn new(number: u64, game: &GameRecord) -> Self {
         let failure =
-            game.failure().map(|failure| format!("{} in tick {}: {}", failure.kind, failure.tick, failure.detail));
+            game.failure().map(|failure| format!("{} at tick {}: {}", failure.kind, failure.tick, failure.detail));
         let (name, map) = (game.planner.clone(), game.map.clone());
         Self { number, name, map, points: game.points(), final_tick: game.final_tick, failure }
     }

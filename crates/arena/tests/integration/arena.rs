@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use getaway::map::Map;
 use getaway::search::Budget;
-use getaway_arena::{Comparison, GameRecord, Games, Match, Series, SeriesOptions, SprtMonitor};
+use getaway_arena::{Comparison, GameRecord, Games, MARGIN_DEFAULT, Match, Series, SeriesOptions, SprtMonitor};
 use getaway_runs::stats::{WinDrawLoss, sign_test};
 use statrs::distribution::{Binomial, Discrete};
 
@@ -42,15 +42,15 @@ fn number_of_threads_does_not_change_the_games() {
 fn sequential_test_does_not_depend_on_the_order_of_arrival() {
     let series = series(&["corner-shop", "crossroads"], &["safest", "random"], 20, 3);
     let reports = [1, 2, 4].map(|threads| {
-        let mut monitor = SprtMonitor::new(Default::default());
+        let mut monitor = SprtMonitor::new(Default::default(), [0, 1]);
         let mut games = Games::new();
         let flow = series.play(&mut games, threads, &AtomicBool::new(false), |_, games| {
             let is_open = monitor.update(&series, games) == getaway_runs::stats::SprtDecision::Undecided;
             if is_open { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         assert!(flow.is_ok());
-        monitor.discard_unused(&mut games);
-        Match::of(&series, &games, [0, 1], Some(monitor.report()))
+        let needed = 2 * monitor.pairs_needed().expect("a decision");
+        Match::of(&series, &games[..needed], [0, 1], Some(monitor.report()), MARGIN_DEFAULT)
     });
     assert!(reports[0].sentence().starts_with("safest is better than random: H1"), "{}", reports[0].sentence());
     assert!(reports[0].overall.counts.pairs() < 40, "the series stops as soon as the test is decided");

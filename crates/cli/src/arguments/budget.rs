@@ -10,16 +10,16 @@ const MAX_BUDGET_MS: u64 = 3_600_000;
 #[derive(Args)]
 pub(crate) struct BudgetArgs {
     /// Time limit per decision in milliseconds; makes results depend
-    /// {n}on the machine [default for play: 75 if no other limit is given]
+    /// on the machine [default for play: 75 if no other limit is given]
     #[arg(long, value_name = "MS", value_parser = integer::<u64>(0..=MAX_BUDGET_MS))]
     budget_ms: Option<u64>,
     /// Maximum simulated ticks per decision; results are reproducible
-    /// {n}if --budget-ms is not given [default of eval, battle, ladder
-    /// {n}and tournament: 20000 if no other limit is given]
+    /// if --budget-ms is not given [default of eval, battle, ladder
+    /// and tournament: 20000 if no other limit is given]
     #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
     budget_ticks: Option<u64>,
     /// Maximum evaluations of complete sequences of moves per decision;
-    /// {n}only for search expressions
+    /// only for search expressions
     #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
     budget_evals: Option<u64>,
 }

@@ -8,7 +8,6 @@ use getaway_arena::{ExternalOptions, ExternalRecord, Failure, STARTUP_TIME};
 
 use super::integer;
 use crate::CliError;
-use crate::output::one_line;
 
 /// Limit on `--tick-ms`, `--bot-start-ms` and `--bot-cpu-ms`: one hour. A larger value is probably a typo.
 const MAX_TICK_MS: u64 = 3_600_000;
@@ -18,24 +17,24 @@ const MAX_MEMORY_MB: u64 = 1 << 20;
 #[command(next_help_heading = "External bots")]
 pub(crate) struct BotArgs {
     /// Time limit of an external bot per tick, in milliseconds; a new process has
-    /// {n}more time for its first tick; if the bot is late, the tick is played
-    /// {n}without a command
+    /// more time for its first tick; if the bot is late, the tick is played
+    /// without a command
     #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
     tick_ms: u64,
     /// Time limit for an external bot to start and connect, and again to register; a
-    /// {n}`pipe:` bot has this time to start and send its first command
+    /// `pipe:` bot has this time to start and send its first command
     #[arg(long, default_value_t = STARTUP_TIME.as_millis() as u64, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
     bot_start_ms: u64,
     /// Write the output of external bots into this folder, one file per game;
-    /// {n}for `pipe:` bots, only their standard error
+    /// for `pipe:` bots, only their standard error
     #[arg(long, value_name = "DIR", value_parser = PathBufValueParser::new().try_map(folder))]
     logs: Option<PathBuf>,
     /// Maximum total memory of an external bot's processes in MiB, sampled during
-    /// {n}the game (Linux only); a bot that exceeds it fails [default: no limit]
+    /// the game (Linux only); a bot that exceeds it fails [default: no limit]
     #[arg(long, value_name = "MB", value_parser = integer::<u64>(1..=MAX_MEMORY_MB))]
     bot_memory_mb: Option<u64>,
     /// Maximum processor time of an external bot per game, in milliseconds (Linux
-    /// {n}only); a bot that exceeds it fails [default: no limit]
+    /// only); a bot that exceeds it fails [default: no limit]
     #[arg(long, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
     bot_cpu_ms: Option<u64>,
 }
@@ -65,7 +64,7 @@ pub(crate) struct ExternalArgs {
     #[command(flatten)]
     bot: BotArgs,
     /// Start a new process of each `pipe:` bot for every game; by default, a
-    /// {n}process plays one game after another (`exec:` bots always get a new process)
+    /// process plays one game after another (`exec:` bots always get a new process)
     #[arg(long)]
     restart: bool,
 }
@@ -79,7 +78,7 @@ impl ExternalArgs {
 pub(crate) fn bot_failure(record: &ExternalRecord) -> Result<(), CliError> {
     match &record.failure {
         Some(Failure { kind, tick, detail }) => {
-            Err(CliError::Check(one_line(&format!("the bot {kind} in tick {tick}: {detail}"))))
+            Err(CliError::Check(format!("the bot {kind} at tick {tick}: {detail}")))
         }
         None => Ok(()),
     }

@@ -62,7 +62,7 @@ impl MapArgs {
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SeriesMapArgs {
     /// Map, by name or path; repeatable [default: all maps of every
-    /// {n}--maps DIR, or the bundled maps]
+    /// --maps DIR, or the bundled maps]
     #[arg(long = "map", value_name = "MAP")]
     pub names: Vec<String>,
     #[command(flatten)]

@@ -3,7 +3,7 @@ use clap::Args;
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct PlaygroundArgs {
     /// Link the pages to the playground at this address, where a game can
-    /// {n}be continued from the displayed tick
+    /// be continued from the displayed tick
     #[arg(long, value_name = "URL", value_parser = address)]
     playground: Option<String>,
 }

@@ -6,7 +6,7 @@ use getaway::files;
 use getaway::game::Rules;
 
 use crate::CliError;
-use crate::error::{TEXT_BYTES_MAX, unreadable};
+use crate::error::{TEXT_BYTES_MAX, at, unreadable};
 use crate::output::shell_quoted;
 
 #[derive(Args, Clone, Debug, Default)]
@@ -37,10 +37,9 @@ impl RulesArgs {
 }
 
 pub(crate) fn read_rules(path: &Path) -> Result<Rules, CliError> {
-    let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     let text = files::read_text(path, TEXT_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
-    let rules: Rules = serde_json::from_str(&text).map_err(|error| fail(&error))?;
-    rules.validate().map_err(|error| fail(&error))?;
+    let rules: Rules = serde_json::from_str(&text).map_err(|error| at(path, error))?;
+    rules.validate().map_err(|error| at(path, error))?;
     Ok(rules)
 }
 

@@ -22,8 +22,8 @@ pub(crate) struct GamesArgs {
     #[arg(long, value_name = "N", value_parser = integer::<u16>(1..=MAX_THREADS))]
     threads: Option<u16>,
     /// Play on the Ray cluster at this address: HOST:PORT, auto for
-    /// {n}the one on this machine, or local for a new one; needs the
-    /// {n}Python package with its extra `cluster`
+    /// the one on this machine, or local for a new one; needs the
+    /// Python package with its extra `cluster`
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["threads", "logs"])]
     pub ray: Option<String>,
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub(crate) struct GamesArgs {
     #[command(flatten)]
     pub rules: RulesArgs,
     /// Seed from which the games' seeds are derived; in each sample of
-    /// {n}a map, all entrants play with the same seed
+    /// a map, all entrants play with the same seed
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
     seed: u64,
     #[command(flatten)]
@@ -75,17 +75,17 @@ pub(crate) struct SeriesArgs {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = integer::<u32>(1..=MAX_SAMPLES))]
     pub samples: u32,
     /// Append each finished game to this file as a line of JSON, and
-    /// {n}skip the games that the file already contains; created if missing
+    /// skip the games that the file already contains; created if missing
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
     /// Write a self-contained HTML report with replays, and next to it
-    /// {n}a .csv of the games and a .json of the result
+    /// a .csv of the games and a .json of the result
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     #[command(flatten)]
     pub output: OutputArgs,
     /// Smallest mean score difference that matters, in points; a verdict of
-    /// {n}equal needs a 90% interval within this distance of zero
+    /// equal needs a 90% interval within this distance of zero
     #[arg(long, value_name = "POINTS", default_value_t = MARGIN_DEFAULT as u32, value_parser = integer::<u32>(1..=10_000))]
     margin: u32,
     /// Exit with 0 even if an external bot failed or was often late

@@ -13,27 +13,22 @@ use getaway_viewer::{ANALYSIS_TICKS, Analysis, GameLog, RecordingSource};
 
 use crate::CliError;
 use crate::arguments::{ANY, MapArgs, RulesArgs, integer};
-use crate::output::{Progress, ending, one_line};
+use crate::error::at;
+use crate::output::{Progress, Say, ending};
 
 const MOVES_SHOWN: usize = 60;
 const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
 /// Maximum number of ticks in the line `Room left by tick`.
 const CURVE_TICKS: usize = 10;
 
-const EXAMPLES: &str = "Examples:
-  getaway analyse games/last.jsonl           the tick that lost the game, and a line that survives
-  getaway analyse games/last.jsonl.gz --json  one object: map, end, last_savable_tick, line, ...
-  getaway analyse lost.jsonl --maps path/to/maps --time-limit-ms 60000";
-
 /// Explain why a recorded game was lost, and find a line that would have survived
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct AnalyseArgs {
     /// Recorded game (.jsonl, .jsonl.gz)
     #[arg(value_name = "FILE")]
     recording: PathBuf,
     /// Second recording of the same game, from its server or its bot,
-    /// {n}to merge with the first
+    /// to merge with the first
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
     #[command(flatten)]
@@ -44,7 +39,7 @@ pub(crate) struct AnalyseArgs {
     #[arg(long, value_name = "N", default_value_t = ANALYSIS_TICKS, value_parser = integer::<u64>(ANY))]
     budget_ticks: u64,
     /// Time limit of the solver in milliseconds; if it is reached, the
-    /// {n}result depends on the machine
+    /// result depends on the machine
     #[arg(long, value_name = "MS", default_value_t = TIME_LIMIT_DEFAULT_MS, value_parser = integer::<u64>(ANY))]
     time_limit_ms: u64,
     /// Print one JSON object
@@ -63,7 +58,7 @@ pub(crate) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliErr
     let log = read(&args.recording, args.with.as_deref(), &args.maps, &args.rules)?;
     let limit = Budget::time(Duration::from_millis(args.time_limit_ms));
     let progress = Progress::open_ended();
-    progress.set_message(format!("analysing {}", one_line(&args.recording.display().to_string())));
+    progress.set_message(format!("analysing {}", args.recording.display()));
     let analysis = Analysis::of_log(&log, limit.and(Budget::ticks(args.budget_ticks)));
     drop(progress);
     if args.json {
@@ -87,9 +82,7 @@ pub(crate) fn read_log(
     let log = read(file)?;
     match with {
         None => Ok(log),
-        Some(with) => Ok(log
-            .merged(read(with)?)
-            .map_err(|error| CliError::Input(format!("{}: {error}", one_line(&with.display().to_string()))))?),
+        Some(with) => log.merged(read(with)?).map_err(|error| at(with, error)),
     }
 }
 
@@ -104,10 +97,10 @@ fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Resul
     let end = ending(*end, *final_tick);
     let planner = log.notes.as_ref().and_then(|notes| notes.planner.as_deref());
     let planner = planner.map_or_else(String::new, |planner| format!(", planner {planner}"));
-    writeln!(out, "{}: {}, {end}, score {score}{}", one_line(&log.file), one_line(map), one_line(&planner))?;
-    writeln!(out, "{}", one_line(&analysis.sentence))?;
+    out.say(format!("{}: {map}, {end}, score {score}{planner}", log.file))?;
+    out.say(&analysis.sentence)?;
     if let Some(note) = log.note() {
-        writeln!(out, "Note: {}.", one_line(&note))?;
+        out.say(format!("Note: {note}."))?;
     }
     write_commands(analysis, out)?;
     if analysis.end == Status::Complete {
@@ -116,14 +109,14 @@ fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Resul
     let Some(tick) = analysis.last_savable_tick else { return Ok(()) };
     if analysis.kind.is_some() && tick < *final_tick {
         let proof = if analysis.is_proven { "proven" } else { "a line was found; a later tick is not excluded" };
-        writeln!(out, "Last tick from which survival was possible: {tick} ({proof})")?;
+        out.say(format!("Last tick from which survival was possible: {tick} ({proof})"))?;
     }
     write_curve(analysis, tick, out)?;
     let line = analysis.line.as_ref().map(ToString::to_string).unwrap_or_default();
     let rest = line.len().saturating_sub(MOVES_SHOWN);
     let more = if rest > 0 { format!("… and {rest} more moves (--json prints all)") } else { String::new() };
     writeln!(out, "A surviving line, from tick {tick} on:")?;
-    Ok(writeln!(out, "{}{more}", &line[..line.len() - rest])?)
+    out.say(format!("{}{more}", &line[..line.len() - rest]))
 }
 
 fn write_commands(analysis: &Analysis, out: &mut impl Write) -> Result<(), CliError> {
@@ -140,7 +133,7 @@ fn write_commands(analysis: &Analysis, out: &mut impl Write) -> Result<(), CliEr
         }
     }
     if !parts.is_empty() {
-        writeln!(out, "Commands: {}", parts.join(", "))?;
+        out.say(format!("Commands: {}", parts.join(", ")))?;
     }
     if let Some(tick) = commands.left_tick {
         writeln!(out, "The bot was gone from tick {tick} on")?;
@@ -158,10 +151,6 @@ fn write_curve(analysis: &Analysis, tick: u16, out: &mut impl Write) -> Result<(
     let room: Vec<String> =
         room.map(|(index, room)| format!("{} {room}", index + usize::from(analysis.first_tick))).collect();
     let ahead = analysis.room_ticks;
-    writeln!(
-        out,
-        "Room left by tick (tiles where the car can still be alive {ahead} ticks later): {}",
-        room.join(", ")
-    )?;
-    Ok(())
+    let what = format!("tiles where the player can still be alive {ahead} ticks later");
+    out.say(format!("Room left by tick ({what}): {}", room.join(", ")))
 }

@@ -9,31 +9,21 @@ use clap::{Args, Subcommand};
 
 use getaway::map::{Map, MapEntry, MapLibrary};
 use getaway_benchmark::{
-    Answer, Benchmark, BenchmarkError, Instance, Limits, Record, Results, Settings, Solver, cactus, generate, rows,
-    run as run_solver, run_remotely, write_instances,
+    Answer, Benchmark, BenchmarkError, Instance, Limits, Record, Results, Row, Settings, Solver, cactus, generate,
+    rows, run as run_solver, run_remotely, write_instances,
 };
 
 use crate::CliError;
 use crate::arguments::{MAX_THREADS, integer, seed};
-use crate::error::unwritable;
-use crate::output::{OutputArgs, Progress, count, one_line, write_table};
+use crate::error::{at, unwritable};
+use crate::output::{OutputArgs, Progress, Say, count, write_table};
 use crate::series::{cluster, stop_on_interrupt};
 
 /// The instances whose record can be improved, in place of a track.
 const OPEN: &str = "open";
 
-const EXAMPLES: &str = "Examples:
-  getaway benchmark check                                  every record of the benchmark
-  getaway benchmark run --track mazes --time-limit 10 --out runs/getaway
-  getaway benchmark run --track mazes --time-limit 10 --out runs/mine --solver 'exec:python3 solver.py'
-  getaway benchmark table runs/getaway runs/mine --cactus cactus.svg
-  getaway benchmark run --track open --time-limit 40 --out runs/open
-  getaway benchmark submit runs/mine                       merges better lines and bounds into the records
-  getaway benchmark instances --out fresh --seed 5         fresh instances like the public ones";
-
 /// Run solvers on the public benchmark, and check and merge their records
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct BenchmarkArgs {
     #[command(subcommand)]
     command: BenchmarkCommand,
@@ -66,27 +56,27 @@ struct CheckArgs {
 #[derive(Args)]
 struct RunArgs {
     /// The track: real-like, mazes, crowds, large or changed-rules; or `open`, all
-    /// {n}instances whose best line is not proven to be optimal
+    /// instances whose best line is not proven to be optimal
     #[arg(long, value_name = "T")]
     track: String,
     /// Time limit per instance in seconds: of elapsed time for planners, and of
-    /// {n}processor time for other solvers
+    /// processor time for other solvers
     #[arg(long, value_name = "S", value_parser = integer::<u64>(1..=1_000_000))]
     time_limit: u64,
     /// Maximum address space of each process of an external solver, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = integer::<u64>(1..=1_000_000))]
     memory_limit: u64,
     /// The solver: `getaway`, a planner's name or expression, or exec:COMMAND;
-    /// {n}the command gets the paths of a map and a rules file, and prints lines
-    /// {n}of moves or a certificate
+    /// the command gets the paths of a map and a rules file, and prints lines
+    /// of moves or a certificate
     #[arg(long, value_name = "SOLVER", default_value = "getaway")]
     solver: String,
     /// Number of instances to run at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = integer::<usize>(1..=MAX_THREADS))]
     threads: usize,
     /// Run on the Ray cluster at this address: HOST:PORT, auto for the one
-    /// {n}on this machine, or local for a new one; needs the Python package
-    /// {n}with its extra `cluster`
+    /// on this machine, or local for a new one; needs the Python package
+    /// with its extra `cluster`
     #[arg(long, value_name = "ADDRESS", conflicts_with = "threads")]
     ray: Option<String>,
     /// Folder of the results and records; created if missing
@@ -119,25 +109,16 @@ struct InstancesArgs {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Seed of fresh instances, which do not include the track real-like
-    /// {n}[default: write the public instances]
+    /// [default: write the public instances]
     #[arg(long, value_name = "N", value_parser = seed)]
     seed: Option<u64>,
-}
-
-impl From<BenchmarkError> for CliError {
-    fn from(error: BenchmarkError) -> Self {
-        Self::Input(one_line(&error.to_string()))
-    }
 }
 
 pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result<(), CliError> {
     let load = || {
         Benchmark::load(&args.benchmark).map_err(|error| match error {
             BenchmarkError::File { path, source } if source.kind() == ErrorKind::NotFound => {
-                let path = one_line(&path.display().to_string());
-                CliError::Input(format!(
-                    "{path}: no such file: expected the folder of the benchmark as --benchmark DIR"
-                ))
+                at(&path, "no such file: expected the folder of the benchmark as --benchmark DIR")
             }
             error => error.into(),
         })
@@ -156,8 +137,7 @@ fn record_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     for path in paths {
         let found = files_within(path)?;
         if found.is_empty() {
-            let path = one_line(&path.display().to_string());
-            return Err(CliError::Input(format!("{path}: no records: expected files whose names end with .txt")));
+            return Err(at(path, "no records: expected files whose names end with .txt"));
         }
         files.extend(found);
     }
@@ -202,7 +182,7 @@ fn check(args: &CheckArgs, benchmark: &Benchmark, out: &mut impl Write) -> Resul
                 error
             }
         };
-        writeln!(out, "{}", one_line(&sentence))?;
+        out.say(sentence)?;
     }
     writeln!(out, "{} hold, {refused} are refused", count(files.len() - refused, "record"))?;
     if refused > 0 {
@@ -234,8 +214,7 @@ fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
         }
         journal.append(&[Results::new(&instance.name, &answer)])?;
         if let Some(failure) = &answer.failure {
-            let sentence = one_line(&format!("{}: {failure}", instance.name));
-            progress.suspend(|| writeln!(out, "{sentence}"))?;
+            progress.suspend(|| out.say(format!("{}: {failure}", instance.name)))?;
         }
         progress.inc(1);
         Ok::<(), CliError>(())
@@ -316,13 +295,18 @@ fn write_rows(folders: &[PathBuf], out: &mut impl Write) -> Result<Vec<(Settings
         let path = folders[at + 1].display();
         return Err(CliError::Input(format!("{path}: a run on track {found}: expected {expected}, like the first")));
     }
-    let cells = rows(&runs).into_iter().map(|row| {
-        let numbers = [row.instances, row.decided, row.proven, row.failed].map(|number| number.to_string());
-        let means = [format!("{:.1}", row.mean_tick), format!("{:.2}", row.mean_rank)];
-        [row.solver].into_iter().chain(numbers).chain(means).collect()
-    });
-    let headings = ["SOLVER", "INSTANCES", "DECIDED", "PROVEN", "FAILED", "MEAN TICK", "MEAN RANK"];
-    write_table(headings, &[0], cells, out)?;
+    let row = |row: Row| {
+        vec![
+            ("<SOLVER", row.solver),
+            ("INSTANCES", row.instances.to_string()),
+            ("DECIDED", row.decided.to_string()),
+            ("PROVEN", row.proven.to_string()),
+            ("FAILED", row.failed.to_string()),
+            ("MEAN TICK", format!("{:.1}", row.mean_tick)),
+            ("MEAN RANK", format!("{:.2}", row.mean_rank)),
+        ]
+    };
+    write_table(rows(&runs).into_iter().map(row), out)?;
     Ok(runs)
 }
 
@@ -360,12 +344,12 @@ fn submit(args: &SubmitArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
             Ok(Some((record, words))) => {
                 record.save(&records)?;
                 better += 1;
-                writeln!(out, "{}: {words}", one_line(&record.instance))?;
+                out.say(format!("{}: {words}", record.instance))?;
             }
             Ok(None) => {}
             Err(why) => {
                 refused += 1;
-                writeln!(out, "{}", one_line(&why))?;
+                out.say(why)?;
             }
         }
     }
@@ -381,5 +365,5 @@ fn instances(args: &InstancesArgs, out: &mut impl Write) -> Result<(), CliError>
     let maps: Vec<Map> = bundled.iter().map(MapEntry::load).collect::<Result<_, _>>()?;
     let generated = generate(&maps, args.seed).map_err(CliError::Input)?;
     write_instances(&args.out, &generated)?;
-    Ok(writeln!(out, "{} in {}", count(generated.len(), "instance"), one_line(&args.out.display().to_string()))?)
+    out.say(format!("{} in {}", count(generated.len(), "instance"), args.out.display()))
 }

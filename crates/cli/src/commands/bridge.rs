@@ -12,13 +12,8 @@ use crate::series::stop_on_interrupt;
 
 const DEFAULT_URL: &str = "ws://127.0.0.1:8765";
 
-const EXAMPLES: &str = "Examples:
-  getaway bridge -- python examples/bots/walker.py
-  getaway bridge --url ws://127.0.0.1:8765 --team walkers -- sh examples/bots/walker.sh";
-
 /// Play on a server with a bot that reads states and writes commands as lines of JSON
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct BridgeArgs {
     /// Address of the server [default: $SERVER_URL, or ws://127.0.0.1:8765]
     #[arg(long, value_name = "URL")]

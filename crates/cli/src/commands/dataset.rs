@@ -22,8 +22,8 @@ use getaway_arena::{Dataset, DatasetError, DatasetOptions, Observation, Series, 
 use getaway_runs::Journal;
 
 use crate::arguments::{ANY, MAX_THREADS, MapArgs, RulesArgs, integer, parse_permille, seed};
-use crate::error::{unreadable, unwritable};
-use crate::output::{OutputFile, Progress, count, one_line};
+use crate::error::{at, unreadable, unwritable};
+use crate::output::{OutputFile, Progress, Say, count};
 use crate::series::{cluster, stop_on_interrupt};
 use crate::{CliError, Invocation};
 
@@ -31,20 +31,14 @@ const MAX_STATES: u64 = 1_000_000_000;
 /// Name of the file with the dataset's settings. The command locks this file while it runs.
 const DESCRIPTION: &str = "dataset.jsonl";
 
-const EXAMPLES: &str = "Examples:
-  getaway dataset --states 20000 --out states --seed 1
-  getaway dataset --states 1000000 --maps levels --planner model:evolved.json --planner cautious --out states
-  python -m getaway.dataset states                         also as Parquet, with pyarrow";
-
 /// Write NumPy files of states from planners' games, with an exact search's verdict on each move
 ///
 /// Each file, such as DIR/shard-00000.npy, is an array of at most 1,024 records. Rerun the same
-/// {n}command to continue after an interruption.
+/// command to continue after an interruption.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct DatasetArgs {
     /// Maps to play, by name or path [default: all maps of every
-    /// {n}--maps DIR, or the bundled maps]
+    /// --maps DIR, or the bundled maps]
     #[arg(value_name = "MAP")]
     names: Vec<String>,
     #[command(flatten)]
@@ -59,14 +53,14 @@ pub(crate) struct DatasetArgs {
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = "cautious")]
     planners: Vec<String>,
     /// Probability that a move is random, from 0 to 1; random moves make the
-    /// {n}states more diverse
+    /// states more diverse
     #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = parse_permille)]
     random_moves: u32,
     /// Maximum simulated ticks per decision of a planner
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer::<u64>(ANY))]
     budget_ticks: u64,
     /// Maximum simulated ticks of the search that judges a move; if the search
-    /// {n}needs more, the verdict is undecided
+    /// needs more, the verdict is undecided
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = integer::<u64>(ANY))]
     label_ticks: u64,
     /// Form of the observations
@@ -78,12 +72,12 @@ pub(crate) struct DatasetArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
     seed: u64,
     /// Number of threads; does not change the files [default: number of
-    /// {n}physical cores]
+    /// physical cores]
     #[arg(long, value_name = "N", value_parser = integer::<usize>(1..=MAX_THREADS))]
     threads: Option<usize>,
     /// Work on the Ray cluster at this address: HOST:PORT, auto for the one
-    /// {n}on this machine, or local for a new one; needs the Python package
-    /// {n}with its extra `cluster`
+    /// on this machine, or local for a new one; needs the Python package
+    /// with its extra `cluster`
     #[arg(long, value_name = "ADDRESS", conflicts_with = "threads")]
     ray: Option<String>,
     /// Print one JSON object
@@ -139,12 +133,12 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
         return Err(CliError::Interrupted("interrupted: rerun the same command to continue".to_owned()));
     }
     let (shards, kept) = (dataset.shards(), dataset.shards() - missing.len());
-    let name = one_line(&args.out.display().to_string());
+    let name = args.out.display().to_string();
     if args.json {
         return Ok(write_line(out, &Report { folder: &name, states: args.states, shards, kept })?);
     }
     let kept = if kept > 0 { format!(", {kept} of them from earlier runs") } else { String::new() };
-    Ok(writeln!(out, "{name}: {} in {}{kept}", count(args.states as usize, "state"), count(shards, "shard"))?)
+    out.say(format!("{name}: {} in {}{kept}", count(args.states as usize, "state"), count(shards, "shard")))
 }
 
 impl DatasetArgs {
@@ -164,8 +158,8 @@ impl From<DatasetError> for CliError {
     fn from(error: DatasetError) -> Self {
         match error {
             DatasetError::Series(error) => error.into(),
-            DatasetError::Planner { .. } => Self::Check(one_line(&error.to_string())),
-            _ => Self::Input(one_line(&error.to_string())),
+            DatasetError::Planner { .. } => Self::Check(error.to_string()),
+            _ => Self::Input(error.to_string()),
         }
     }
 }
@@ -195,10 +189,8 @@ impl Shards<'_> {
         if self.hashes.get(&shard) == Some(&ShardHash::new(shard, &content).hash) {
             return Ok(true);
         }
-        let path = one_line(&path.display().to_string());
-        Err(CliError::Input(format!(
-            "{path}: expected a shard of this dataset, found another file or a damaged shard, which was not overwritten"
-        )))
+        let why = "expected a shard of this dataset, found another file or a damaged shard, which was not overwritten";
+        Err(at(&path, why))
     }
 
     /// Records the shard's hash before it writes the file, which appears with its whole content.
@@ -257,7 +249,7 @@ impl Shards<'_> {
         match channel.run_until(&self.dataset.spec(), stop, next, done) {
             Ok(ControlFlow::Break(error)) => Err(error),
             Ok(ControlFlow::Continue(())) => Ok(()),
-            Err(error) => Err(CliError::Input(one_line(&error.to_string()))),
+            Err(error) => Err(CliError::Input(error.to_string())),
         }
     }
 }

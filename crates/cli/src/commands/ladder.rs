@@ -11,17 +11,22 @@ use serde::Serialize;
 
 use getaway::files;
 use getaway::planner::PlannerSpec;
-use getaway::protocol::{for_script, to_json};
+use getaway::protocol::{for_script, to_json, write_line};
 use getaway_arena::{
     Entrant, EntrantState, GameRecord, LadderError, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
-    LadderStanding, LadderText, PairResult, SeriesOptions, entrant_names, ladder_page, request, run_ladder,
+    LadderStanding, LadderText, PairResult, SeriesOptions, VersionTest, entrant_names, ladder_page, request,
+    run_ladder,
 };
+use getaway_runs::stats::WinDrawLoss;
 use getaway_runs::with_head;
 use getaway_viewer::Page;
 
 use super::ladder_settings::Settings;
 use crate::arguments::{ExternalArgs, GamesArgs, MAX_SAMPLES, integer};
-use crate::output::{OutputFile, Progress, count, milliseconds, note, one_line, or_dash, write_table};
+use crate::error::at;
+use crate::output::{
+    OutputFile, Progress, Say, count, milliseconds, note, or_dash, points, signed, signed_interval, write_table,
+};
 use crate::series::{cluster, replay_json, stop_on_interrupt};
 use crate::{CliError, Invocation};
 
@@ -32,28 +37,20 @@ const MARK_BYTES_MAX: u64 = 200;
 const PAGE_BYTES_MAX: u64 = 1 << 30;
 const MAX_MINUTES: u64 = 1_000_000;
 
-const EXAMPLES: &str = "Examples:
-  getaway ladder league --add survival --add random --add 'mine=pipe:python my_bot.py'
-  getaway ladder league --minutes 600                    goes on, and waits for new entrants
-  getaway ladder league --add 'mine=pipe:python new.py'  adds version mine@2, also while it runs
-  getaway ladder league --retire mine                    ends the games of an entrant
-  getaway ladder league                                  goes on with the same settings";
-
 /// Rate entrants, which can come and go at any time, by playing the most informative games
 ///
 /// The folder holds the journal (ladder.jsonl), every game, and index.html with the standing and
-/// {n}the latest games. Without --minutes, the ladder ends when every pair of entrants at most two
-/// {n}places apart is decided, only repeats earlier games, or has played --samples games per map.
+/// the latest games. Without --minutes, the ladder ends when every pair of entrants at most two
+/// places apart is decided, only repeats earlier games, or has played --samples games per map.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct LadderArgs {
     /// Folder of the ladder, created if missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
     /// Add an entrant: a name, an expression, exec:COMMAND, pipe:COMMAND, or
-    /// {n}a planner in Python as MODULE:NAME; NAME=PLANNER names it,
-    /// {n}where NAME is up to 64 letters, digits and ._@+-, and a name that is
-    /// {n}taken becomes NAME@2, NAME@3 and so on; repeatable
+    /// a planner in Python as MODULE:NAME; NAME=PLANNER names it,
+    /// where NAME is up to 64 letters, digits and ._@+-, and a name that is
+    /// taken becomes NAME@2, NAME@3 and so on; repeatable
     #[arg(long = "add", value_name = "NAME|EXPRESSION")]
     added: Vec<String>,
     /// Retire the entrant with this name; repeatable
@@ -127,20 +124,17 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     drop(progress);
     match standing {
         Err(LadderError::Running { .. }) if has_requests => {
-            Ok(writeln!(out, "{}: passed on to the running ladder", folder.name())?)
+            out.say(format!("{}: passed on to the running ladder", path.display()))
         }
         Err(error) => Err(withdrawn(&stored, error)),
         Ok(standing) => {
             folder.finish(&standing);
             if args.games.json {
-                return Ok(writeln!(
-                    out,
-                    "{}",
-                    serde_json::to_string(&Output { schema: SCHEMA, standing: &standing })?
-                )?);
+                return Ok(write_line(out, &Output { schema: SCHEMA, standing: &standing })?);
             }
             write_standing(&standing, out)?;
-            Ok(writeln!(out, "\n{}", one_line(&folder.page().display().to_string()))?)
+            writeln!(out)?;
+            out.say(folder.page().display().to_string())
         }
     }
 }
@@ -200,10 +194,6 @@ struct Folder<'a> {
 impl<'a> Folder<'a> {
     fn new(path: &'a Path, heading: String, playground: Option<&'a str>, settings: &'a Settings) -> Self {
         Self { path, heading, playground, settings, is_loading: true, is_over: false, problem: None }
-    }
-
-    fn name(&self) -> String {
-        one_line(&self.path.display().to_string())
     }
 
     fn page(&self) -> PathBuf {
@@ -275,38 +265,21 @@ fn write_page(path: &Path, html: &str) -> Result<(), CliError> {
 
 /// Writes a file. An existing file is overwritten only if its first line is `mark`.
 fn write_marked(path: &Path, mark: &str, content: &str) -> Result<(), CliError> {
-    let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(|error| fail(&error))?;
+        fs::create_dir_all(folder).map_err(|error| at(path, error))?;
     }
     if path.symlink_metadata().is_ok() {
         let mut start = String::new();
         let opened =
             files::open(path, PAGE_BYTES_MAX).and_then(|file| file.take(MARK_BYTES_MAX).read_to_string(&mut start));
         if opened.is_err() || start.lines().next() != Some(mark) {
-            return Err(fail(&"expected a file that a ladder wrote; the file was not overwritten"));
+            return Err(at(path, "expected a file that a ladder wrote; the file was not overwritten"));
         }
     }
     OutputFile::over(path).write(content.as_bytes())
 }
 
 fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result<(), CliError> {
-    let headings = [
-        "",
-        "ENTRANT",
-        "RATING",
-        "95% INTERVAL",
-        "NEXT",
-        "WINS",
-        "TIES",
-        "LOSSES",
-        "SCORE",
-        "GAMES",
-        "FAILED",
-        "CPU MS/GAME",
-        "PEAK MIB",
-        "P99 MS",
-    ];
     let next = |result: PairResult| match result {
         PairResult::Open => "open",
         PairResult::Better => "better",
@@ -316,48 +289,41 @@ fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result<(),
     };
     let row = |row: &LadderRow| {
         vec![
-            or_dash(row.place.map(|place| place.to_string())),
-            row.name.clone(),
-            format!("{:+.0}", row.rating.estimate),
-            format!("{:+.0} to {:+.0}", row.rating.low, row.rating.high),
-            row.next.map(next).unwrap_or_default().to_owned(),
-            row.counts.wins.to_string(),
-            row.counts.ties.to_string(),
-            row.counts.losses.to_string(),
-            format!("{:.0}", row.score_mean),
-            row.games.to_string(),
-            row.failed.to_string(),
-            format!("{:.0}", row.cost.cpu_ms_mean),
-            row.cost.memory_mb_max.to_string(),
-            milliseconds(row.decision_p99_ms),
+            ("", or_dash(row.place.map(|place| place.to_string()))),
+            ("<ENTRANT", row.name.clone()),
+            ("RATING", signed(row.rating.estimate)),
+            ("95% INTERVAL", signed_interval(row.rating)),
+            ("<NEXT", row.next.map(next).unwrap_or_default().to_owned()),
+            ("WINS", row.counts.wins.to_string()),
+            ("TIES", row.counts.ties.to_string()),
+            ("LOSSES", row.counts.losses.to_string()),
+            ("SCORE", points(row.score_mean)),
+            ("GAMES", row.games.to_string()),
+            ("FAILED", row.failed.to_string()),
+            ("CPU MS/GAME", points(row.cost.cpu_ms_mean)),
+            ("PEAK MIB", row.cost.memory_mb_max.to_string()),
+            ("P99 MS", milliseconds(row.decision_p99_ms)),
         ]
     };
-    write_table(headings, &[1, 4], standing.entrants.iter().map(row), out)?;
+    write_table(standing.entrants.iter().map(row), out)?;
     writeln!(out)?;
     for row in &standing.entrants {
         match &row.state {
             EntrantState::Active => {}
-            EntrantState::Retired => writeln!(out, "{} is retired", one_line(&row.name))?,
-            EntrantState::SetAside(reason) => {
-                writeln!(out, "{} is set aside: {}", one_line(&row.name), one_line(reason))?;
-            }
+            EntrantState::Retired => out.say(format!("{} is retired", row.name))?,
+            EntrantState::SetAside(reason) => out.say(format!("{} is set aside: {reason}", row.name))?,
         }
     }
     for row in standing.entrants.iter().filter(|row| !row.mistakes.is_empty()) {
-        writeln!(out, "{}: {}", one_line(&row.name), one_line(&row.mistakes.words()))?;
+        out.say(format!("{}: {}", row.name, row.mistakes.words()))?;
     }
-    for test in &standing.versions {
-        let (newer, older, result) = (one_line(&test.newer), one_line(&test.older), next(test.result));
-        let counts = test.counts;
-        writeln!(
-            out,
-            "{newer} against {older}: {result} ({} won, {} tied, {} lost)",
-            counts.wins, counts.ties, counts.losses
-        )?;
+    for VersionTest { newer, older, result, counts: WinDrawLoss { wins, ties, losses } } in &standing.versions {
+        let result = next(*result);
+        out.say(format!("{newer} against {older}: {result} ({wins} won, {ties} tied, {losses} lost)"))?;
     }
     let open = match standing.open_pairs {
         0 => "every pair of neighbours is closed".to_owned(),
         open => format!("{} of neighbours open", count(open, "pair")),
     };
-    Ok(writeln!(out, "{} games; {open}", standing.games)?)
+    out.say(format!("{} games; {open}", standing.games))
 }

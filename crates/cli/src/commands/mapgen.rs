@@ -11,19 +11,16 @@ use getaway::map::{GeneratorKind, GeneratorOptions, Map, MapError, generate_nth}
 
 use crate::CliError;
 use crate::arguments::{ANY, integer, parse_permille, parse_size, seed};
-use crate::output::{OutputArgs, one_line};
+use crate::output::{OutputArgs, Say};
 
 /// Limits `--count`, so that a typo cannot fill the disk.
 const MAX_COUNT: u64 = 10_000;
 
-const EXAMPLES: &str = "Examples:
-  getaway mapgen --count 10 --seed 1 --size 21x17 --threats 6 --out generated
-  getaway mapgen --count 1 --seed 7 --size 30x20 --threats 4 --kind city --styles shark --out city
-  getaway maps --maps generated";
-
 /// Generate maps; the same options give the same files on every machine
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
+#[command(
+    override_usage = "getaway mapgen --count <N> --seed <S> --size <WxH> --threats <K>\n       --out <DIR> [OPTIONS]"
+)]
 pub(crate) struct MapgenArgs {
     /// Number of maps
     #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=MAX_COUNT))]
@@ -90,7 +87,7 @@ pub(crate) fn run(args: &MapgenArgs, out: &mut impl Write) -> Result<(), CliErro
         return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&written)?)?);
     }
     for Written { folder, open_tiles, threats, difficulty, .. } in written {
-        writeln!(out, "{}: {open_tiles} open tiles, {threats} threats, {difficulty}", one_line(&folder))?;
+        out.say(format!("{folder}: {open_tiles} open tiles, {threats} threats, {difficulty}"))?;
     }
     Ok(())
 }

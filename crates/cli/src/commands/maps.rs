@@ -9,16 +9,10 @@ use getaway::map::{Map, MapEntry};
 
 use crate::CliError;
 use crate::arguments::MapArgs;
-use crate::output::{Terminal, one_line, write_table};
-
-const EXAMPLES: &str = "Examples:
-  getaway maps --maps path/to/maps     list the bundled maps and those in a folder
-  getaway maps roundabout              draw one
-  getaway maps --json                  the list as JSON";
+use crate::output::{Say, Terminal, or_dash, write_table};
 
 /// List the maps, or draw the given ones
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct MapsArgs {
     /// Maps to draw, by name or by path
     #[arg(value_name = "MAP")]
@@ -88,7 +82,7 @@ fn list(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError> {
     if args.json {
         write_json(maps.iter().map(MapSummary::new).collect(), out)?;
     } else {
-        write_list(&maps, out)?;
+        write_table(maps.iter().map(table_row), out)?;
     }
     out.flush()?;
     unreadable(&failures)
@@ -132,37 +126,28 @@ fn write_json(maps: Vec<MapSummary<'_>>, out: &mut impl Write) -> Result<(), Cli
     Ok(writeln!(out, "{}", serde_json::to_string_pretty(&maps)?)?)
 }
 
-fn write_list(maps: &[Map], out: &mut impl Write) -> Result<(), CliError> {
-    let mut headings = ["NAME", "SIZE", "OPEN", "THREATS"].map(str::to_owned).to_vec();
-    headings.extend(Style::ALL.map(|style| style.name().to_uppercase()));
-    headings.push("DIFFICULTY".to_owned());
-    let difficulty = headings.len() - 1;
-    write_table(headings, &[0, difficulty], maps.iter().map(table_row), out)
-}
-
-fn table_row(map: &Map) -> Vec<String> {
+fn table_row(map: &Map) -> Vec<(String, String)> {
     let layout = &map.layout;
     let open_tiles = layout.tiles.iter().filter(|tile| tile.is_open()).count();
     let mut row = vec![
-        map.name.clone(),
-        format!("{}x{}", layout.width, layout.height),
-        open_tiles.to_string(),
-        layout.threats.len().to_string(),
+        ("<NAME".to_owned(), map.name.clone()),
+        ("SIZE".to_owned(), format!("{}x{}", layout.width, layout.height)),
+        ("OPEN".to_owned(), open_tiles.to_string()),
+        ("THREATS".to_owned(), layout.threats.len().to_string()),
     ];
-    row.extend(Style::ALL.map(|style| match count(layout, style) {
-        0 => "-".to_owned(),
-        count => count.to_string(),
+    row.extend(Style::ALL.map(|style| {
+        let number = count(layout, style);
+        (style.name().to_uppercase(), or_dash((number > 0).then(|| number.to_string())))
     }));
-    row.push(map.difficulty.clone());
+    row.push(("<DIFFICULTY".to_owned(), map.difficulty.clone()));
     row
 }
 
 fn write_drawing(map: &Map, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
     let layout = &map.layout;
     let MapSummary { open_tiles, .. } = MapSummary::new(map);
-    let name = one_line(&map.name);
-    let difficulty = if map.difficulty.is_empty() { String::new() } else { format!(", {}", one_line(&map.difficulty)) };
-    writeln!(out, "{name}: {}x{}, {open_tiles} open tiles{difficulty}", layout.width, layout.height)?;
+    let difficulty = if map.difficulty.is_empty() { String::new() } else { format!(", {}", map.difficulty) };
+    out.say(format!("{}: {}x{}, {open_tiles} open tiles{difficulty}", map.name, layout.width, layout.height))?;
     for row in layout.rows() {
         for symbol in row.chars() {
             let text = match symbol {

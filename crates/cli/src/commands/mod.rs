@@ -8,11 +8,9 @@ use crate::output::Terminal;
 use crate::{CliError, Invocation};
 
 mod analyse;
-mod battle;
 mod benchmark;
 mod bridge;
 mod dataset;
-mod eval;
 mod ladder;
 pub(crate) mod ladder_settings;
 mod mapgen;
@@ -22,21 +20,21 @@ mod play;
 mod probe;
 mod replay;
 mod rules;
+mod series;
 mod serve;
 mod simulate;
 mod solve;
-mod tournament;
 mod verify;
 mod view;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Analyse(analyse::AnalyseArgs),
-    Battle(battle::BattleArgs),
+    Battle(series::BattleArgs),
     Benchmark(benchmark::BenchmarkArgs),
     Bridge(bridge::BridgeArgs),
     Dataset(dataset::DatasetArgs),
-    Eval(eval::EvalArgs),
+    Eval(series::EvalArgs),
     Ladder(ladder::LadderArgs),
     Maps(maps::MapsArgs),
     Mapgen(mapgen::MapgenArgs),
@@ -48,7 +46,7 @@ pub(crate) enum Command {
     Serve(serve::ServeArgs),
     Simulate(simulate::SimulateArgs),
     Solve(solve::SolveArgs),
-    Tournament(tournament::TournamentArgs),
+    Tournament(series::TournamentArgs),
     Verify(verify::VerifyArgs),
     View(view::ViewArgs),
 }
@@ -58,11 +56,11 @@ impl Command {
         let host = invocation.host;
         match self {
             Self::Analyse(args) => analyse::run(args, out),
-            Self::Battle(args) => battle::run(args, invocation, out),
+            Self::Battle(args) => series::battle(args, invocation, out),
             Self::Benchmark(args) => benchmark::run(args, out),
             Self::Bridge(args) => bridge::run(args, out),
             Self::Dataset(args) => dataset::run(args, invocation, out),
-            Self::Eval(args) => eval::run(args, invocation, out),
+            Self::Eval(args) => series::eval(args, invocation, out),
             Self::Ladder(args) => ladder::run(args, invocation, out),
             Self::Maps(args) => maps::run(args, out),
             Self::Mapgen(args) => mapgen::run(args, out),
@@ -74,7 +72,7 @@ impl Command {
             Self::Serve(args) => serve::run(args, out),
             Self::Simulate(args) => simulate::run(args, &mut TextReader::new(io::stdin().lock()), out),
             Self::Solve(args) => solve::run(args, out),
-            Self::Tournament(args) => tournament::run(args, invocation, out),
+            Self::Tournament(args) => series::tournament(args, invocation, out),
             Self::Verify(args) => verify::run(args, out),
             Self::View(args) => view::run(args, host, out),
         }

@@ -1,35 +1,24 @@
-use std::convert::Infallible;
 use std::io::Write;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
 
-use getaway::bot::{BUDGET_DEFAULT, Bot, BotOptions, Decision};
+use getaway::bot::{BUDGET_DEFAULT, BotOptions, Decision};
 use getaway::game::{Action, FIRST_TICK, LAST_TICK, Rules, State, Status, World, rules_fields};
-use getaway::planner::{DEFAULT_NAME, PlannerSpec};
+use getaway::planner::DEFAULT_NAME;
 use getaway::protocol::{MessageWriter, write_line};
 use getaway::recording::{DecisionNotes, GameNotes, RecordingError, RecordingWriter, TickNotes, milliseconds};
-use getaway_arena::{
-    Entrant, ExternalBot, ExternalGame, ExternalRecord, ExternalTick, PlayedGame, SeriesError, SourceCounts, TEAM,
-    play_external,
-};
+use getaway_arena::{Entrant, ExternalRecord, SourceCounts, TEAM};
 use getaway_runs::stats::nearest_rank;
 
 use crate::arguments::{BotArgs, BudgetArgs, MapArgs, RulesArgs, bot_failure, integer, seed, world_of};
-use crate::output::{OutputArgs, Progress, ending, one_line};
+use crate::output::{OutputArgs, Progress, Say, ending};
+use crate::player::{Answer, Player};
 use crate::{CliError, Host, memory};
-
-const EXAMPLES: &str = "Examples:
-  getaway play roundabout                                the default planner, 75 ms per decision
-  getaway play roundabout --planner uct-greedy --no-jump
-  getaway play roundabout --planner 'exec:python my_bot.py' --save games/mine.jsonl
-  getaway play harbour --budget-ticks 20000 --save games/harbour.jsonl";
 
 /// Play a whole game locally
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct PlayArgs {
     /// Map, by name or path
     #[arg(value_name = "MAP")]
@@ -37,28 +26,28 @@ pub(crate) struct PlayArgs {
     #[command(flatten)]
     maps: MapArgs,
     /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, or
-    /// {n}a planner in Python as MODULE:NAME; NAME=PLANNER names it, where NAME is up to 64
-    /// {n}letters, digits and ._@+-
+    /// a planner in Python as MODULE:NAME; NAME=PLANNER names it, where NAME is up to 64
+    /// letters, digits and ._@+-
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
     #[command(flatten)]
     budget: BudgetArgs,
     /// Maximum slack of survival's plans: with slack N, the player would
-    /// {n}survive if it stood still for N threat moves at any time [default: 4]
+    /// survive if it stood still for N threat moves at any time [default: 4]
     #[arg(long, alias = "patience", value_name = "N", value_parser = integer::<u8>(0..=8))]
     slack: Option<u8>,
     #[command(flatten)]
     rules: RulesArgs,
     /// Seed of the planner's random number generator; external bots get the
-    /// {n}seed in the environment variable SEED
+    /// seed in the environment variable SEED
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
     seed: u64,
     /// Save the game, one line per tick; gzipped if FILE ends in .gz
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     /// Do not give the bot the rules (except --no-jump): the bot starts with
-    /// {n}the rules in FILE or, if FILE does not exist, with the server's, and
-    /// {n}writes what it learns to FILE
+    /// the rules in FILE or, if FILE does not exist, with the server's, and
+    /// writes what it learns to FILE
     #[arg(long, value_name = "FILE")]
     memory: Option<PathBuf>,
     #[command(flatten)]
@@ -104,42 +93,34 @@ struct DecisionTimes {
 }
 
 pub(crate) fn run(args: &PlayArgs, host: Host<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let (memory, slack, budget) = (args.memory.is_some(), args.slack.is_some(), args.budget.is_given());
+    let of_planners = [("--memory", memory), ("--slack", slack), ("a budget", budget)];
+    if let Some((option, _)) = of_planners.into_iter().find(|(_, is_given)| *is_given)
+        && Entrant::parse(&args.planner).bot()?.is_some()
+    {
+        return Err(CliError::Input(format!("{option}: expected a planner, found {}", args.planner)));
+    }
     let map = args.maps.find(&args.map)?;
     let rules = args.rules.rules()?;
     let world = world_of(&map, &rules)?;
-    let entrant = Entrant::parse(&args.planner);
-    if let Some(bot) = entrant.bot()? {
-        return run_external(args, map.name, &world, &bot, out);
+    let mut options =
+        BotOptions { seed: args.seed, rules, budget: args.budget.or(BUDGET_DEFAULT), ..BotOptions::default() };
+    options.slack_moves = args.slack.unwrap_or(options.slack_moves);
+    if let Some(path) = &args.memory {
+        options = memory::read(path, &rules)?.applied_to(options);
     }
-    let known = args.memory.as_deref().map(|path| memory::read(path, &rules)).transpose()?;
-    let mut options = options(args, PlannerSpec::find(&entrant.spec, host)?, rules);
-    if let Some(memory) = known {
-        options = memory.applied_to(options);
-    }
-    let mut bot = Bot::new(options)?;
-    let report = play(args, map.name, &world, &mut bot)?;
+    let mut player = Player::new(&args.planner, options, args.bot.options(), host)?;
+    let report = play(args, map.name, &world, &mut player)?;
     // Print the game even if the memory cannot be written.
-    let written = args.memory.as_ref().map_or(Ok(()), |path| {
-        let memory = if report.caught { bot.memory_after_catch() } else { bot.memory() };
-        memory::write(&memory, path)
-    });
+    let written = match (&args.memory, &player) {
+        (Some(path), Player::Bot(bot)) => {
+            let memory = if report.caught { bot.memory_after_catch() } else { bot.memory() };
+            memory::write(&memory, path)
+        }
+        _ => Ok(()),
+    };
     print(args, report, out)?;
     written
-}
-
-fn run_external(
-    args: &PlayArgs,
-    map: String,
-    world: &World,
-    bot: &ExternalBot,
-    out: &mut impl Write,
-) -> Result<(), CliError> {
-    let unused =
-        [("--memory", args.memory.is_some()), ("--slack", args.slack.is_some()), ("a budget", args.budget.is_given())];
-    if let Some((option, _)) = unused.into_iter().find(|(_, is_given)| *is_given) {
-        return Err(CliError::Input(format!("{option}: expected a planner, found {}", args.planner)));
-    }
-    print(args, play_bot(args, map, world, bot)?, out)
 }
 
 fn print(args: &PlayArgs, report: Report, out: &mut impl Write) -> Result<(), CliError> {
@@ -184,100 +165,62 @@ impl<'a> Recorder<'a> {
     }
 }
 
-fn options(args: &PlayArgs, planner: PlannerSpec, rules: Rules) -> BotOptions {
-    BotOptions {
-        planner,
-        seed: args.seed,
-        rules,
-        slack_moves: args.slack.unwrap_or(BotOptions::default().slack_moves),
-        budget: args.budget.or(BUDGET_DEFAULT),
-        ..BotOptions::default()
-    }
-}
-
-fn game_notes(args: &PlayArgs, map: &str, world: &World) -> GameNotes {
+/// Returns the notes of the recording's first tick. `tick_ms` is the time limit of an external bot.
+fn game_notes(args: &PlayArgs, map: &str, world: &World, tick_ms: Option<f64>) -> GameNotes {
     GameNotes {
         map: Some(map.to_owned()),
         rules: *world.rules(),
         recorder: Some(format!("getaway play {}", env!("CARGO_PKG_VERSION"))),
         planner: Some(Entrant::parse(&args.planner).label().to_owned()),
-        tick_ms: None,
+        tick_ms,
     }
 }
 
-fn notes(args: &PlayArgs, map: &str, world: &World, state: &State, decision: &Decision) -> TickNotes {
-    let game = (state.tick() == FIRST_TICK).then(|| Box::new(game_notes(args, map, world)));
-    let &Decision { source, planned_tick, mispredictions, elapsed, ref learnt, .. } = decision;
-    let (ms, source) = (milliseconds(elapsed), source.name().to_owned());
-    let decision = DecisionNotes { ms, source, planned_tick, mispredictions, learnt: learnt.clone() };
-    TickNotes { game, wire: None, decision: Some(Box::new(decision)) }
-}
-
-fn play(args: &PlayArgs, map: String, world: &World, bot: &mut Bot) -> Result<Report, CliError> {
-    let (mut recorder, mut decisions_ms, mut sources) =
+fn play(args: &PlayArgs, map: String, world: &World, player: &mut Player) -> Result<Report, CliError> {
+    let (mut recorder, mut answers_ms, mut sources) =
         (Recorder::new(args, world)?, Vec::new(), SourceCounts::default());
-    let played = getaway_arena::play(world, bot, |state, decision| {
-        recorder.add(state, decision.action().as_slice(), &notes(args, &map, world, state, decision));
-        decisions_ms.push(milliseconds(decision.elapsed));
-        sources.add(decision.source);
-        ControlFlow::<Infallible>::Continue(())
-    });
-    let ControlFlow::Continue(state) =
-        played.map_err(|error| CliError::Check(format!("{}: {error}", one_line(&map))))?;
-    Ok(Report {
-        sources,
-        mispredictions: bot.mispredictions_by_threat().iter().sum(),
-        learnt: bot.learnt(),
-        ..Report::new(args, map, world, &state, &decisions_ms, recorder.finish())
-    })
-}
-
-fn play_bot(args: &PlayArgs, map: String, world: &World, bot: &ExternalBot) -> Result<Report, CliError> {
-    let options = args.bot.options();
-    let (mut recorder, mut answers_ms) = (Recorder::new(args, world)?, Vec::new());
-    let game = ExternalGame { bot, world, seed: args.seed, log_name: "bot.log" };
-    let played = play_external(game, &options, &mut |ExternalTick { state, actions, wire }| {
-        answers_ms.extend(wire.command.as_ref().map(|command| command.ms));
-        let tick_ms = Some(milliseconds(options.tick_time));
-        let game =
-            (state.tick() == FIRST_TICK).then(|| Box::new(GameNotes { tick_ms, ..game_notes(args, &map, world) }));
-        recorder.add(state, actions, &TickNotes { game, wire: Some(Box::new(wire)), decision: None });
-    });
-    let PlayedGame { state, record, .. } = played.map_err(SeriesError::External)?;
-    Ok(Report {
-        sources: (&record).into(),
-        external: Some(record),
-        ..Report::new(args, map, world, &state, &answers_ms, recorder.finish())
-    })
-}
-
-impl Report {
-    /// `lost` is the error that left the recording incomplete, if there was one.
-    fn new(
-        args: &PlayArgs,
-        map: String,
-        world: &World,
-        state: &State,
-        decisions_ms: &[f64],
-        lost: Option<RecordingError>,
-    ) -> Self {
-        Self {
-            map,
-            planner: Entrant::parse(&args.planner).label().to_owned(),
-            rules: *world.rules(),
-            score: world.score(state),
-            final_tick: state.tick(),
-            caught: state.is_caught(),
-            status: state.status(),
-            decision_ms: times(decisions_ms),
-            sources: SourceCounts::default(),
-            mispredictions: 0,
-            external: None,
-            learnt: Vec::new(),
-            saved: args.save.clone().filter(|_| lost.is_none()),
-            lost,
+    let played = player.play(world, |state, answer| {
+        let game = |tick_ms| (state.tick() == FIRST_TICK).then(|| Box::new(game_notes(args, &map, world, tick_ms)));
+        match answer {
+            Answer::Decision(decision) => {
+                let &Decision { source, planned_tick, mispredictions, elapsed, ref learnt, .. } = decision;
+                let (ms, source_name) = (milliseconds(elapsed), source.name().to_owned());
+                answers_ms.push(ms);
+                sources.add(source);
+                let notes =
+                    DecisionNotes { ms, source: source_name, planned_tick, mispredictions, learnt: learnt.clone() };
+                let notes = TickNotes { game: game(None), wire: None, decision: Some(Box::new(notes)) };
+                recorder.add(state, decision.action().as_slice(), &notes);
+            }
+            Answer::Command { actions, wire } => {
+                answers_ms.extend(wire.command.as_ref().map(|command| command.ms));
+                let game = game(Some(milliseconds(args.bot.options().tick_time)));
+                recorder.add(state, actions, &TickNotes { game, wire: Some(Box::new(wire)), decision: None });
+            }
         }
-    }
+    });
+    let (state, external) = played.map_err(|error| match error {
+        CliError::Check(error) => CliError::Check(format!("{map}: {error}")),
+        error => error,
+    })?;
+    let lost = recorder.finish();
+    let bot = if let Player::Bot(bot) = player { Some(bot) } else { None };
+    Ok(Report {
+        map,
+        planner: Entrant::parse(&args.planner).label().to_owned(),
+        rules: *world.rules(),
+        score: world.score(&state),
+        final_tick: state.tick(),
+        caught: state.is_caught(),
+        status: state.status(),
+        decision_ms: times(&answers_ms),
+        sources: external.as_ref().map_or(sources, SourceCounts::from),
+        mispredictions: bot.as_ref().map_or(0, |bot| bot.mispredictions_by_threat().iter().sum()),
+        external,
+        learnt: bot.map_or_else(Vec::new, |bot| bot.learnt()),
+        saved: args.save.clone().filter(|_| lost.is_none()),
+        lost,
+    })
 }
 
 fn times(decisions_ms: &[f64]) -> DecisionTimes {
@@ -294,7 +237,7 @@ fn times(decisions_ms: &[f64]) -> DecisionTimes {
 fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
     let Report { map, planner, score, final_tick, status, decision_ms, sources, .. } = report;
     let end = ending(*status, *final_tick);
-    writeln!(out, "{}: {score} points, {end}, planner {}", one_line(map), one_line(planner))?;
+    out.say(format!("{map}: {score} points, {end}, planner {planner}"))?;
     let DecisionTimes { first, p50, p99, max } = decision_ms;
     if sources.search > 0 || report.external.is_none() {
         writeln!(out, "decisions: first {first:.3} ms, then p50 {p50:.3}, p99 {p99:.3}, max {max:.3} ms")?;
@@ -302,27 +245,30 @@ fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
     if let Some(ExternalRecord { commands, missed_ticks, late_commands, invalid_commands, mistakes, .. }) =
         &report.external
     {
-        writeln!(
-            out,
+        out.say(format!(
             "{commands} commands, {missed_ticks} ticks without a command, {late_commands} late commands, \
              {invalid_commands} messages that are not commands"
-        )?;
+        ))?;
         if !mistakes.is_empty() {
-            writeln!(out, "{}", one_line(&mistakes.words()))?;
+            out.say(mistakes.words())?;
         }
     } else {
-        let SourceCounts { plan, search, fallback } = sources;
-        writeln!(
-            out,
-            "{plan} from plans, {search} from searches, {fallback} fallbacks; {} mispredictions",
-            report.mispredictions
-        )?;
+        let mispredictions = report.mispredictions;
+        out.say(match sources {
+            SourceCounts { plan: 0, search: 0, fallback } => {
+                format!("{fallback} moves without a search; {mispredictions} mispredictions")
+            }
+            SourceCounts { plan, search, fallback } => format!(
+                "{plan} moves from plans, {search} from searches, {fallback} without either; \
+                 {mispredictions} mispredictions"
+            ),
+        })?;
     }
     if !report.learnt.is_empty() {
-        writeln!(out, "learnt: {}", one_line(&report.learnt.join("; ")))?;
+        out.say(format!("learnt: {}", report.learnt.join("; ")))?;
     }
     if let Some(saved) = &report.saved {
-        writeln!(out, "saved to {}", one_line(&saved.display().to_string()))?;
+        out.say(format!("saved to {}", saved.display()))?;
     }
     Ok(())
 }

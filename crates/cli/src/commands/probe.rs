@@ -12,17 +12,11 @@ use getaway::recording::RecordingReader;
 
 use crate::CliError;
 use crate::arguments::RulesArgs;
-use crate::output::{OutputArgs, Progress, one_line};
-
-const EXAMPLES: &str = "Examples:
-  getaway probe games/played/*.jsonl.gz                     which rules explain these games?
-  getaway probe walk-1.jsonl.gz walk-2.jsonl.gz -o rules.json
-  getaway probe walk.jsonl.gz --json
-  getaway play roundabout --rules rules.json                plays by the rules that were found";
+use crate::error::at;
+use crate::output::{OutputArgs, Progress, Say};
 
 /// Work out the rules of a server from recorded games
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct ProbeArgs {
     /// Recordings of games on one server, plain or gzipped
     #[arg(value_name = "RECORDING", required = true)]
@@ -80,7 +74,8 @@ pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<(), CliError
         write_findings(&games, &findings, out)?;
         written?;
         if let Some(output) = &output {
-            writeln!(out, "\nwritten to {}", one_line(&output.path().display().to_string()))?;
+            writeln!(out)?;
+            out.say(format!("written to {}", output.path().display()))?;
         }
     }
     unreadable.into_iter().next().map_or(Ok(()), Err)
@@ -109,14 +104,13 @@ fn read<'a>(
     games: &mut Vec<&'a Path>,
     progress: &Progress,
 ) -> Result<usize, CliError> {
-    let input = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     progress.set_message(path.display().to_string());
     let mut reader = RecordingReader::open(path)?;
     let mut messages = 0;
     while let Some(tick) = reader.next_tick()? {
         let message = tick.game_message;
         let line = reader.line();
-        let wrong = |error: &dyn std::fmt::Display| input(&format!("line {line}: {error}"));
+        let wrong = |error: &dyn std::fmt::Display| at(path, format!("line {line}: {error}"));
         message.validate().map_err(|error| wrong(&error))?;
         let Some(sight) = Sight::of(&message) else {
             return Err(wrong(&format!("tick {}: expected 1 to {}", message.tick, LAST_TICK)));
@@ -135,7 +129,7 @@ fn read<'a>(
     }
     if messages == 0 {
         let expected = "no complete line: expected one {\"game_message\": ..., \"actions\": [...]} per tick";
-        return Err(input(&expected));
+        return Err(at(path, expected));
     }
     Ok(messages)
 }
@@ -160,7 +154,7 @@ fn write_findings(games: &[&Path], findings: &Findings, out: &mut impl Write) ->
     let unexplained = findings.unexplained.iter().map(|one| {
         let recording = recording(games, one.game);
         format!(
-            "  threat {} ({}) went from {} to {} in tick {}{recording}: no known rules explain it",
+            "  threat {} ({}) went from {} to {} at tick {}{recording}: no known rules explain it",
             one.threat, one.style, one.from, one.to, one.tick
         )
     });
@@ -174,7 +168,7 @@ fn write_list(heading: &str, lines: &[String], out: &mut impl Write) -> Result<(
     }
     writeln!(out, "{heading}:")?;
     for line in lines {
-        writeln!(out, "{}", one_line(line))?;
+        out.say(line)?;
     }
     Ok(())
 }

@@ -12,16 +12,10 @@ use getaway::recording::{Divergence, RecordingError, VerifyReport, verify};
 use crate::CliError;
 use crate::arguments::RulesArgs;
 use crate::error::unreadable;
-use crate::output::{count, ending, one_line};
-
-const EXAMPLES: &str = "Examples:
-  getaway replay games                     every saved game in a folder
-  getaway replay games/1.jsonl last.jsonl.gz
-  getaway replay --no-jump practice.jsonl  a recorded game of the no-jump variant";
+use crate::output::{Say, count, ending};
 
 /// Verify recorded games: replay each and report the first field that differs
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct ReplayArgs {
     /// Recorded games (.jsonl, .jsonl.gz), or folders of them
     #[arg(value_name = "FILE", required = true)]
@@ -155,18 +149,17 @@ fn write_text(
     result: &Result<VerifyReport, RecordingError>,
     out: &mut impl Write,
 ) -> Result<(), CliError> {
-    let file = one_line(&path.display().to_string());
+    let file = path.display().to_string();
     let report = match result {
         Ok(report) => report,
-        Err(error) => return Ok(writeln!(out, "{}", one_line(&error.to_string()))?),
+        Err(error) => return out.say(error.to_string()),
     };
     if let Some(divergence) = &report.divergence {
         return write_divergence(&file, divergence, out);
     }
     let score = report.score.map(|score| format!(", score {score}")).unwrap_or_default();
     let (ticks, end) = (count(report.ticks, "tick"), ending(report.status, report.tick));
-    writeln!(out, "{file}: {ticks}, {end}{score}{}", remarks(report))?;
-    Ok(())
+    out.say(format!("{file}: {ticks}, {end}{score}{}", remarks(report)))
 }
 
 fn remarks(report: &VerifyReport) -> String {
@@ -187,22 +180,15 @@ fn remarks(report: &VerifyReport) -> String {
 
 fn write_divergence(file: &str, divergence: &Divergence, out: &mut impl Write) -> Result<(), CliError> {
     let Divergence { line, tick, path, expected, found, context } = divergence;
-    let (expected, found) = (one_line(expected), one_line(found));
-    writeln!(out, "{file}: line {line}, tick {tick}, {path}: expected {expected}, found {found}")?;
+    out.say(format!("{file}: line {line}, tick {tick}, {path}: expected {expected}, found {found}"))?;
     for tick in context {
         let mark = if tick.line == *line { '>' } else { ' ' };
         let threats: Vec<String> = (tick.threats.iter())
             .map(|threat| format!("{} {} {}", threat.style, threat.position, threat.direction))
             .collect();
         let actions = serde_json::to_string(&tick.actions)?;
-        writeln!(
-            out,
-            "{mark} line {}, tick {}: player {}; {}; actions {actions}",
-            tick.line,
-            tick.tick,
-            tick.player,
-            one_line(&threats.join(", "))
-        )?;
+        let (line, number, player, threats) = (tick.line, tick.tick, tick.player, threats.join(", "));
+        out.say(format!("{mark} line {line}, tick {number}: player {player}; {threats}; actions {actions}"))?;
     }
     Ok(())
 }

@@ -13,22 +13,14 @@ use crate::output::write_table;
 
 const CHANGES_MAX: u64 = Parameter::ALL.len() as u64;
 
-const EXAMPLES: &str = "Examples:
-  getaway rules                                  the server's rules as a rules file
-  getaway rules --seed 7 --changes 2 > variant.json
-  getaway serve --rules variant.json
-  getaway rules --diff variant.json              how the variant differs from the server's rules
-  getaway rules --diff one.json two.json --json";
-
 /// Print the server's rules or a random variant of them as JSON, or compare rules files
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct RulesCommandArgs {
     /// Seed of the variant
     #[arg(long, value_name = "N", value_parser = seed, conflicts_with = "files")]
     seed: Option<u64>,
     /// Number of parameters in which the variant differs from the server's rules
-    /// {n}[default: 1 with --seed, otherwise 0]
+    /// [default: 1 with --seed, otherwise 0]
     #[arg(long, value_name = "K", value_parser = integer::<usize>(0..=CHANGES_MAX), conflicts_with = "files")]
     changes: Option<usize>,
     /// List how a rules file differs from the server's rules, or a second file from the first
@@ -55,9 +47,10 @@ pub(crate) fn run(args: &RulesCommandArgs, out: &mut impl Write) -> Result<(), C
     if differences.is_empty() {
         return Ok(writeln!(out, "no difference")?);
     }
-    let rows =
-        differences.into_iter().map(|Difference { field, left, right, sentence }| vec![field, left, right, sentence]);
-    write_table(["FIELD", "FIRST", "SECOND", "IN THE SECOND"], &[0, 1, 2, 3], rows, out)
+    let row = |Difference { field, left, right, sentence }| {
+        vec![("<FIELD", field), ("<FIRST", left), ("<SECOND", right), ("<IN THE SECOND", sentence)]
+    };
+    write_table(differences.into_iter().map(row), out)
 }
 
 #[cfg(test)]

@@ -10,19 +10,13 @@ use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
 
 use crate::CliError;
 use crate::arguments::{MapArgs, PlaygroundArgs, RulesArgs, integer, seed};
-use crate::output::{OutputArgs, ending, note, one_line};
+use crate::output::{OutputArgs, Say, ending, note};
 
 /// Limits `--tick-ms` and `--delay-ms`, so that a typo cannot make a tick last for days.
 const MAX_PAUSE_MS: u64 = 3_600_000;
 
-const EXAMPLES: &str = "Examples:
-  getaway serve                                       a random map for each game
-  getaway serve roundabout --games 1 --record games/1.jsonl
-  getaway serve --maps path/to/maps --port 0 --json   a free port, results for programs";
-
 /// Serve games over a websocket, like the real server
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct ServeArgs {
     /// Map, by name or path [default: a random map for each game]
     #[arg(value_name = "MAP")]
@@ -36,7 +30,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, default_value_t = 8765, value_name = "PORT", value_parser = integer::<u16>(0..=u16::MAX.into()))]
     port: u16,
     /// Time limit of a bot per tick, in milliseconds; if the bot is late, the
-    /// {n}tick is played without a command
+    /// tick is played without a command
     #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_PAUSE_MS))]
     tick_ms: u64,
     /// Pause after each tick while the bot is connected, in milliseconds
@@ -51,7 +45,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     rules: RulesArgs,
     /// Record every game: the first in FILE, such as game.jsonl, the second in
-    /// {n}game-2.jsonl, and so on; gzipped if FILE ends in .gz
+    /// game-2.jsonl, and so on; gzipped if FILE ends in .gz
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     #[command(flatten)]
@@ -123,7 +117,7 @@ fn print_event(event: Event, args: &ServeArgs, out: &mut impl Write) -> Result<(
             if args.json {
                 write_line(&mut *out, &result)?;
             } else {
-                writeln!(out, "{}", one_line(&sentence(&result)))?;
+                out.say(sentence(&result))?;
             }
             out.flush()?;
         }
@@ -144,7 +138,7 @@ fn sentence(result: &GameResult) -> String {
         text += &format!(", {} commands with invalid actions", result.invalid_actions);
     }
     if let Some(disconnect) = &result.disconnect {
-        text += &format!(", disconnected in tick {} ({})", disconnect.tick, disconnect.reason);
+        text += &format!(", disconnected at tick {} ({})", disconnect.tick, disconnect.reason);
     }
     if let Some(path) = &result.recording {
         text += &format!(", recorded in {}", path.display());

@@ -12,16 +12,10 @@ use crate::output::note;
 
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
-const EXAMPLES: &str = r#"Each input line is a command, a JSON array of actions; each output line is the resulting state.
-
-Examples:
-  echo '[{"type": "MOVE_LEFT"}]' | getaway simulate old-town
-  echo '[{"type": "MOVE_TO", "position": {"x": 3, "y": 1}}]' | getaway simulate old-town
-  yes '[]' | getaway simulate challenge1 --maps path/to/maps | tail -n 1"#;
-
 /// Play a game with commands from standard input, one line per tick
+///
+/// Each input line is a command, a JSON array of actions; each output line is the resulting state.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct SimulateArgs {
     /// Map, by name or path
     map: String,

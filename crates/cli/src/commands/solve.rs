@@ -14,30 +14,23 @@ use getaway::recording::milliseconds;
 
 use crate::CliError;
 use crate::arguments::{ANY, MapArgs, RulesArgs, integer, seed, world_of};
-use crate::output::{OutputArgs, OutputFile, Progress, count, ending, note, one_line, rounded, write_table};
+use crate::output::{OutputArgs, OutputFile, Progress, Say, count, ending, note, rounded, width, write_table};
 use crate::search_file::SearchFile;
 use crate::series::stop_on_interrupt;
 
-const MOVES_PER_LINE: usize = 100;
+/// The number of moves per line is a multiple of this.
+const MOVES_PER_COLUMN: usize = 50;
 /// Simulated ticks between progress updates. With timed updates, results would vary by machine.
 const PROGRESS_TICKS: u64 = 1_000_000;
 /// Short searches report no improvements, only their result.
 const QUIET_TIME: Duration = Duration::from_secs(1);
 
-const EXAMPLES: &str = "Examples:
-  getaway solve roundabout                         the outcome and the moves: L R U D, and . to stay
-  getaway solve roundabout harbour --no-jump       a table for several maps
-  getaway solve --maps path/to/maps --json         one JSON object per line for each map in a folder
-  getaway solve snail --no-jump --resume snail.search --time-limit-ms 3600000
-                                                   an hour of work, continued by the same command";
-
 /// Solve games before the first move: look for a surviving plan, or for a proof that none exists
 ///
 /// The score is that of the longest line of moves found. No line can score more than the bound.
-/// {n}On a map that cannot be survived, the search continues until the score equals the bound or
-/// {n}the time limit is reached.
+/// On a map that cannot be survived, the search continues until the score equals the bound or
+/// the time limit is reached.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct SolveArgs {
     /// Maps, by name or path [default: all maps of every --maps DIR, or the bundled ones]
     #[arg(value_name = "MAP")]
@@ -133,7 +126,7 @@ fn solve(
     progress: &Progress,
     stop: &AtomicBool,
 ) -> Result<SolveOutput, CliError> {
-    let name = one_line(&map.name);
+    let name = &map.name;
     let world = world_of(map, &args.rules.rules()?)?;
     let options = SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() };
     let (mut file, mut decider) = match &args.resume {
@@ -154,7 +147,7 @@ fn solve(
         }
     });
     let elapsed_ms = milliseconds(start.elapsed());
-    let status = check(&name, &world, &solution)?;
+    let status = check(name, &world, &solution)?;
     let proof = || Certificate::new(world.rules(), &solution, decider.proof());
     let saved = file.as_mut().map_or(Ok(()), |file| file.save(&decider));
     if file.as_ref().is_some_and(|file| file.time_before().is_some()) {
@@ -225,22 +218,21 @@ fn check(name: &str, world: &World, solution: &Solution) -> Result<Status, CliEr
     }
     let (found, claimed) = (state.tick(), solution.final_tick);
     Err(CliError::Check(format!(
-        "{name}: the plan ends in tick {found}, but the search reported {claimed} (please report this bug)"
+        "{name}: the plan ends at tick {found}, but the search reported {claimed} (please report this bug)"
     )))
 }
 
 fn write_plan(report: &SolveOutput, out: &mut impl Write) -> Result<(), CliError> {
     let SolveOutput { map, outcome, score, bound, actions, final_tick, status, elapsed_ms, simulated_ticks, .. } =
         report;
-    let map = one_line(map);
     let bound = if score == bound { String::new() } else { format!(" (bound {bound})") };
     let end = ending(*status, *final_tick);
-    writeln!(
-        out,
-        "{map}: {outcome}, {score} points{bound}, {end}, {elapsed_ms:.1} ms, {simulated_ticks} ticks simulated"
-    )?;
-    for (line, moves) in actions.as_bytes().chunks(MOVES_PER_LINE).enumerate() {
-        let tick = line * MOVES_PER_LINE + 1;
+    let cost = format!("{elapsed_ms:.1} ms, {simulated_ticks} ticks simulated");
+    out.say(format!("{map}: {outcome}, {score} points{bound}, {end}, {cost}"))?;
+    let columns = width().map_or(2, |width| (width / (MOVES_PER_COLUMN + 3)).max(1));
+    let moves_per_line = MOVES_PER_COLUMN * columns;
+    for (line, moves) in actions.as_bytes().chunks(moves_per_line).enumerate() {
+        let tick = line * moves_per_line + 1;
         writeln!(out, "{tick:>5} {}", String::from_utf8_lossy(moves))?;
     }
     Ok(())
@@ -248,12 +240,16 @@ fn write_plan(report: &SolveOutput, out: &mut impl Write) -> Result<(), CliError
 
 fn write_reports(reports: &[SolveOutput], out: &mut impl Write) -> Result<(), CliError> {
     let row = |report: &SolveOutput| {
-        let SolveOutput { map, outcome, score, bound, elapsed_ms, simulated_ticks, .. } = report;
-        let numbers = [score.to_string(), bound.to_string(), format!("{elapsed_ms:.1}"), simulated_ticks.to_string()];
-        [map.clone(), (*outcome).to_owned()].into_iter().chain(numbers).collect()
+        vec![
+            ("<MAP", report.map.clone()),
+            ("<OUTCOME", report.outcome.to_owned()),
+            ("SCORE", report.score.to_string()),
+            ("BOUND", report.bound.to_string()),
+            ("ELAPSED MS", format!("{:.1}", report.elapsed_ms)),
+            ("SIMULATED TICKS", report.simulated_ticks.to_string()),
+        ]
     };
-    let headings = ["MAP", "OUTCOME", "SCORE", "BOUND", "ELAPSED MS", "SIMULATED TICKS"];
-    write_table(headings, &[0, 1], reports.iter().map(row), out)?;
+    write_table(reports.iter().map(row), out)?;
     let counts = [Outcome::Survives, Outcome::Doomed, Outcome::Undecided].map(|outcome| {
         let number = reports.iter().filter(|report| report.outcome == outcome.name()).count();
         format!("{number} {}", outcome.name())

@@ -18,19 +18,13 @@ use getaway::recording::milliseconds;
 use crate::CliError;
 use crate::arguments::{MapArgs, RulesArgs};
 use crate::error::{TEXT_BYTES_MAX, unreadable};
-use crate::output::{Progress, one_line};
-
-const EXAMPLES: &str = "Examples:
-  getaway solve snail --no-jump --certificate snail.proof
-  getaway verify snail.proof snail                 names the rules that the proof is about
-  getaway verify snail.proof snail --no-jump       accepts it for these rules only";
+use crate::output::{Progress, Say};
 
 /// Check a certificate: replay its moves, and repeat its proof in a literal model of the rules
 ///
 /// The output names the rules of the certificate. With --no-jump or --rules, a certificate for
-/// {n}other rules of play is refused. The check gives up after 100,000,000,000 steps.
+/// other rules of play is refused. The check gives up after 100,000,000,000 steps.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct VerifyArgs {
     /// Certificate written by `getaway solve --certificate`
     #[arg(value_name = "FILE")]
@@ -59,7 +53,7 @@ struct VerifyOutput {
 
 pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<(), CliError> {
     let map = args.maps.find(&args.map)?;
-    let path = one_line(&args.certificate.display().to_string());
+    let path = args.certificate.display();
     let text =
         files::read_text(&args.certificate, TEXT_BYTES_MAX).map_err(|error| unreadable(&args.certificate, &error))?;
     let certificate: Certificate = text.parse().map_err(|error| CliError::Check(format!("{path}: {error}")))?;
@@ -94,11 +88,8 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<(), CliErro
         bound if bound > LAST_TICK => "undecided",
         _ => "doomed",
     };
-    Ok(writeln!(
-        out,
-        "{}: verified: {verdict}, {score} points, bound {bound}, {elapsed_ms:.1} ms, under {rules}",
-        one_line(&map.name)
-    )?)
+    let name = &map.name;
+    out.say(format!("{name}: verified: {verdict}, {score} points, bound {bound}, {elapsed_ms:.1} ms, under {rules}"))
 }
 
 fn in_play(left: &Rules, right: &Rules) -> Vec<Difference> {

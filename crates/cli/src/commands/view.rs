@@ -1,7 +1,6 @@
-use std::convert::Infallible;
+use std::cell::RefCell;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -10,14 +9,12 @@ use std::thread;
 use clap::{ArgGroup, Args};
 use rayon::prelude::*;
 
-use getaway::bot::{Bot, BotOptions};
+use getaway::bot::BotOptions;
 use getaway::game::{State, World};
 use getaway::map::Map;
-use getaway::planner::{Budget, DEFAULT_NAME, PlannerSpec};
+use getaway::planner::{Budget, DEFAULT_NAME};
 use getaway::recording::WireNotes;
-use getaway_arena::{
-    Entrant, ExternalBot, ExternalGame, ExternalOptions, ExternalTick, PlayedGame, SeriesError, play_external,
-};
+use getaway_arena::Entrant;
 use getaway_server::ViewerServer;
 use getaway_viewer::{
     ANALYSIS_TICKS, Analysis, GameLibrary, GifOptions, Layers, LiveReplay, Page, PageSource, PictureOptions,
@@ -28,44 +25,33 @@ use super::analyse::{known_maps, read, read_log};
 use super::replay::list_files;
 
 use crate::arguments::{BotArgs, MapArgs, PlaygroundArgs, RulesArgs, bot_failure, integer, seed, world_of};
-use crate::output::{OutputArgs, OutputFile, Progress, note, one_line};
+use crate::output::{OutputArgs, OutputFile, Progress, Say, note};
+use crate::player::{Answer, Player};
 use crate::{CliError, Host};
-
-const EXAMPLES: &str = "Examples:
-  getaway view games/last.jsonl                  open a recorded game in the browser
-  getaway view roundabout --planner cautious     play a map and watch it live
-  getaway view roundabout --planner 'pipe:python my_bot.py'
-  getaway view roundabout --planner human        play it yourself, with the arrow keys
-  getaway view games/a.jsonl games/b.jsonl       a list of games; two of them side by side
-  getaway view games/last.jsonl --html last.html  one file to send to a friend
-  getaway view games --html gallery              a folder of pages: a list, and one page per game
-  getaway view games/last.jsonl --png tick.png --tick 1200 --layers plan,paths,deadly
-  getaway view roundabout --gif chase.gif --from 950 --to 1050 --speed 0.5";
 
 const HUMAN: &str = "human";
 
 /// Watch recorded games, or a planner playing a map
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("animation").args(["gif", "video"]))]
 pub(crate) struct ViewArgs {
     /// Recorded games (.jsonl, .jsonl.gz), folders of them, or one map by name or path
     #[arg(value_name = "FILE|MAP", required = true)]
     sources: Vec<String>,
     /// Second recording of the same game, written by the server or the bot,
-    /// {n}to merge with the first
+    /// to merge with the first
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
     #[command(flatten)]
     maps: MapArgs,
     /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, a
-    /// {n}planner in Python as MODULE:NAME, or human to play with the
-    /// {n}arrow keys; NAME=PLANNER names it, where NAME is up to 64
-    /// {n}letters, digits and ._@+-
+    /// planner in Python as MODULE:NAME, or human to play with the
+    /// arrow keys; NAME=PLANNER names it, where NAME is up to 64
+    /// letters, digits and ._@+-
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
     /// Seed of the planner's random number generator; external bots get the
-    /// {n}seed in the environment variable SEED
+    /// seed in the environment variable SEED
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
     seed: u64,
     #[command(flatten)]
@@ -77,7 +63,7 @@ pub(crate) struct ViewArgs {
     #[arg(long)]
     no_open: bool,
     /// Write a self-contained HTML page instead of serving one; for a folder or
-    /// {n}several recordings, a folder with one page per game and an index.html
+    /// several recordings, a folder with one page per game and an index.html
     #[arg(long, value_name = "OUT.html|FOLDER")]
     html: Option<PathBuf>,
     /// Write a PNG image of one tick instead
@@ -102,7 +88,7 @@ pub(crate) struct ViewArgs {
     #[arg(long, value_name = "X", requires = "animation", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
     /// Comma-separated layers to draw in images and videos: plan, paths,
-    /// {n}arrival, deadly, trail
+    /// arrival, deadly, trail
     #[arg(long, value_name = "LAYERS", default_value = "plan,trail")]
     layers: Layers,
     /// Use the dark theme for images and videos
@@ -151,7 +137,7 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
         return show(args, &source, host, out);
     };
     file.write(&content)?;
-    Ok(writeln!(out, "{}", one_line(&file.path().display().to_string()))?)
+    out.say(file.path().display().to_string())
 }
 
 /// Returns the recordings or the map to show. Several sources, or one with `--with`, are recordings
@@ -244,7 +230,7 @@ fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut im
     drop(progress);
     index.write(Page::new(PageSource::Gallery(&games.list()), None).html.as_bytes())?;
     games.errors().iter().for_each(|error| note(error));
-    Ok(writeln!(out, "{}", one_line(&index.path().display().to_string()))?)
+    out.say(index.path().display().to_string())
 }
 
 fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, CliError> {
@@ -257,15 +243,15 @@ fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, Cl
                 return Err(CliError::Input(format!("--planner {HUMAN} plays on the page: expected no output file")));
             }
             let (world, mut player) = world_and_player(args, map, host)?;
-            let mut states = Vec::new();
-            player.play(&world, |state| states.push(state.clone()), |_| {})?;
-            Ok(Replay::of_states(&map.name, Entrant::parse(&args.planner).label(), &world, &states))
+            let states = RefCell::new(Vec::new());
+            play(&mut player, &world, |state| states.borrow_mut().push(state.clone()), |_| {})?;
+            Ok(Replay::of_states(&map.name, Entrant::parse(&args.planner).label(), &world, &states.into_inner()))
         }
     }
 }
 
 fn ensure_ffmpeg(path: &Path) -> Result<(), CliError> {
-    let name = one_line(&path.display().to_string());
+    let name = path.display();
     if !path.extension().is_some_and(|extension| extension == "mp4" || extension == "webm") {
         return Err(CliError::Input(format!("{name}: expected a name that ends in .mp4 or .webm")));
     }
@@ -291,66 +277,41 @@ fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>, CliError> {
         if output.status.success() {
             fs::read(&to)
         } else {
-            Err(io::Error::other(one_line(&String::from_utf8_lossy(&output.stderr))))
+            Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
         }
     };
     make().map_err(|error| CliError::Input(format!("cannot make {}: {error}", path.display())))
 }
 
-enum Player {
-    Bot(Box<Bot>),
-    External { bot: ExternalBot, seed: u64, options: ExternalOptions },
-}
-
 fn world_and_player(args: &ViewArgs, map: &Map, host: Host<'_>) -> Result<(World, Player), CliError> {
     let rules = args.rules.rules()?;
-    let world = world_of(map, &rules)?;
-    let seed = args.seed;
-    let entrant = Entrant::parse(&args.planner);
-    if let Some(bot) = entrant.bot()? {
-        return Ok((world, Player::External { bot, seed, options: args.bot.options() }));
-    }
-    let planner = PlannerSpec::find(&entrant.spec, host)?;
-    let options = BotOptions { planner, seed, rules, ..BotOptions::default() };
-    let bot = Bot::new(options)?;
-    Ok((world, Player::Bot(Box::new(bot))))
+    let options = BotOptions { seed: args.seed, rules, ..BotOptions::default() };
+    Ok((world_of(map, &rules)?, Player::new(&args.planner, options, args.bot.options(), host)?))
 }
 
-impl Player {
-    fn play(
-        &mut self,
-        world: &World,
-        mut on_state: impl FnMut(&State),
-        mut on_wire: impl FnMut(&WireNotes),
-    ) -> Result<(), CliError> {
-        let last = match self {
-            Self::Bot(bot) => {
-                let played = getaway_arena::play(world, bot, |state, _| {
-                    on_state(state);
-                    ControlFlow::<Infallible>::Continue(())
-                });
-                let ControlFlow::Continue(last) = played.map_err(|error| CliError::Check(error.to_string()))?;
-                last
-            }
-            Self::External { bot, seed, options } => {
-                let game = ExternalGame { bot, world, seed: *seed, log_name: "bot.log" };
-                let played = play_external(game, options, &mut |ExternalTick { state, wire, .. }| {
-                    on_state(state);
-                    on_wire(&wire);
-                });
-                let PlayedGame { state, record, .. } = played.map_err(SeriesError::External)?;
-                if !record.mistakes.is_empty() {
-                    note(&record.mistakes.words());
-                }
-                if let Err(error) = bot_failure(&record) {
-                    note(&error.to_string());
-                }
-                state
-            }
-        };
-        on_state(&last);
-        Ok(())
+/// Plays a game, and passes every state to `on_state`. Notes the mistakes and the failure of a bot.
+fn play(
+    player: &mut Player,
+    world: &World,
+    on_state: impl Fn(&State),
+    on_wire: impl Fn(&WireNotes),
+) -> Result<(), CliError> {
+    let (last, record) = player.play(world, |state, answer| {
+        on_state(state);
+        if let Answer::Command { wire, .. } = answer {
+            on_wire(&wire);
+        }
+    })?;
+    if let Some(record) = record {
+        if !record.mistakes.is_empty() {
+            note(&record.mistakes.words());
+        }
+        if let Err(error) = bot_failure(&record) {
+            note(&error.to_string());
+        }
     }
+    on_state(&last);
+    Ok(())
 }
 
 fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) -> Result<(), CliError> {
@@ -369,7 +330,7 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
             let (world, live) = (Arc::new(world), Arc::clone(&live));
             live.begin(&map.name, Entrant::parse(&args.planner).label(), Arc::clone(&world));
             // If `play` fails, the page shows the states before the failure.
-            let play = move || player.play(&world, |state| live.push(state), |wire| live.note(wire));
+            let play = move || play(&mut player, &world, |state| live.push(state), |wire| live.note(wire));
             let started = thread::Builder::new().name("player".to_owned()).spawn(play);
             started.map_err(|error| CliError::Input(format!("cannot start a thread: {error}")))?;
         }

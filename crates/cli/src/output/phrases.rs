@@ -3,9 +3,9 @@ use getaway_runs::stats::Interval;
 
 pub(crate) fn ending(status: Status, tick: u16) -> String {
     match status {
-        Status::Caught => format!("caught in tick {tick}"),
+        Status::Caught => format!("caught at tick {tick}"),
         Status::Complete => "complete".to_owned(),
-        Status::Running => format!("ends in tick {tick}, before the game does"),
+        Status::Running => format!("ends at tick {tick}, before the game does"),
     }
 }
 
@@ -18,8 +18,24 @@ pub fn or_dash(value: Option<String>) -> String {
     value.unwrap_or_else(|| "-".to_owned())
 }
 
+/// Formats a rounded number; a negative zero has no sign.
+pub(crate) fn points(value: f64) -> String {
+    let text = format!("{value:.0}");
+    if text == "-0" { "0".to_owned() } else { text }
+}
+
 pub(crate) fn format_interval(interval: Interval) -> String {
-    format!("{:.0} to {:.0}", interval.low, interval.high)
+    format!("{} to {}", points(interval.low), points(interval.high))
+}
+
+/// Formats a rounded number with its sign: `+12`, `-3`, `+0`.
+pub(crate) fn signed(value: f64) -> String {
+    let text = points(value);
+    if text.starts_with('-') { text } else { format!("+{text}") }
+}
+
+pub(crate) fn signed_interval(interval: Interval) -> String {
+    format!("{} to {}", signed(interval.low), signed(interval.high))
 }
 
 pub(crate) fn shell_quoted(word: &str) -> String {

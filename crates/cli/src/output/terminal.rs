@@ -1,14 +1,47 @@
 //! Escapes printed text, so that names and files cannot control the terminal. [`Terminal`] does not
 //! escape line ends, so text from outside must first pass through [`one_line`], which does.
 
-use std::io::{self, StdoutLock, Write};
+use std::env;
+use std::io::{self, IsTerminal, StdoutLock, Write};
 
 use anstream::AutoStream;
 use anstyle::Style;
+use textwrap::{Options, WordSplitter};
 
 pub use getaway::text::one_line;
 
+use crate::CliError;
+
 pub type Stdout = Terminal<AutoStream<StdoutLock<'static>>>;
+
+/// Lines are not longer than this on wider terminals.
+const WIDTH_MAX: usize = 160;
+
+/// The width of the terminal, up to 160 columns. If standard output is not a terminal, the variable
+/// `COLUMNS`; without either, lines have no limit.
+pub fn width() -> Option<usize> {
+    let terminal = terminal_size::terminal_size().filter(|_| io::stdout().is_terminal());
+    let width = terminal.map_or_else(|| env::var("COLUMNS").ok()?.parse().ok(), |(width, _)| Some(width.0.into()));
+    width.map(|width: usize| width.clamp(20, WIDTH_MAX))
+}
+
+/// Writes sentences.
+pub trait Say: Write {
+    /// Writes a text, escaped by [`one_line`] and wrapped to [`width`].
+    fn say(&mut self, text: impl AsRef<str>) -> Result<(), CliError> {
+        let text = one_line(text.as_ref());
+        let wrapped = width().map(|width| {
+            let indent = &text[..text.len() - text.trim_start().len()];
+            // Names and commands stay whole.
+            let options = Options::new(width).word_splitter(WordSplitter::NoHyphenation).break_words(false);
+            let options = options.subsequent_indent(indent);
+            textwrap::fill(&text, options)
+        });
+        Ok(writeln!(self, "{}", wrapped.unwrap_or(text))?)
+    }
+}
+
+impl<W: Write + ?Sized> Say for W {}
 
 /// Writes `text` to standard error as one line. Ignores errors, for example a closed stream.
 pub(crate) fn note(text: &str) {

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 use std::{env, fs, process};
 
 use serde::Serialize;
@@ -16,24 +16,20 @@ use getaway::protocol::to_json;
 use getaway::search::Budget;
 use getaway_arena::{
     Entrant, ExternalSummary, GameRecord, Games, MeanCost, PlannerEvaluation, ReportResult, ReportText, Series,
-    SeriesOptions, Summary, evaluate, external_summaries, report, resume,
+    SeriesOptions, Summary, TournamentMonitor, TournamentOptions, evaluate, external_summaries, report, resume,
 };
 
+use getaway_runs::stats::{WinDrawLoss, average};
+
 use crate::arguments::SeriesArgs;
-use crate::output::{OutputArgs, OutputFile, Progress, count, note, rounded, shell_quoted};
+use crate::output::{OutputArgs, OutputFile, Progress, count, points, shell_quoted};
 use crate::{CliError, Invocation};
-pub(crate) use costs::write_costs;
 pub(crate) use replays::replay_json;
 use replays::report_replays;
 
 pub(crate) mod cluster;
-mod costs;
 mod replays;
 
-/// Time limit for estimating the duration of a series.
-const ESTIMATE_LIMIT: Duration = Duration::from_secs(1);
-/// The estimated duration of a series is printed if it exceeds this.
-const LONG_SERIES: Duration = Duration::from_secs(60);
 const INTERRUPTED: i32 = 130;
 
 /// Version of the JSON output of `eval`, `battle` and `tournament`; see docs/results.md.
@@ -67,7 +63,7 @@ pub(crate) struct EntrantResults {
 }
 
 impl EntrantResults {
-    fn of(series: &Series, games: &Games) -> Self {
+    pub fn of(series: &Series, games: &Games) -> Self {
         Self { planners: evaluate(series, games), external: external_summaries(series, games) }
     }
 
@@ -142,18 +138,9 @@ impl<'a> SeriesRun<'a> {
         Ok(Self { args, invocation, map_arguments, series, games: Games::new(), report, interrupted: false })
     }
 
-    /// Plays all games except those in the file of `--resume`. Calls `status` before the first game
-    /// and after each game; `status` returns the text of the progress bar, or `Break` to stop.
-    pub fn play(&mut self, status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>) -> Result<(), CliError> {
-        self.play_wanted(&|_| true, status)
-    }
-
-    /// Like [`SeriesRun::play`], but skips a game if `is_wanted` returns false for its index.
-    pub fn play_wanted(
-        &mut self,
-        is_wanted: &(dyn Fn(usize) -> bool + Sync),
-        mut status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>,
-    ) -> Result<(), CliError> {
+    /// Plays the games that `options` need, except those in the file of `--resume`. Discards games
+    /// that are not needed.
+    pub fn play(&mut self, options: TournamentOptions) -> Result<TournamentMonitor, CliError> {
         let threads = self.args.games.threads();
         let mut file = None;
         if let Some(path) = &self.args.resume {
@@ -161,56 +148,38 @@ impl<'a> SeriesRun<'a> {
             (file, self.games) = (Some(opened), games);
         }
         let stop = stop_on_interrupt()?;
-        self.announce(threads)?;
         let progress = Progress::resumed(self.series.len() as u64, "games", self.played() as u64);
         let Self { series, games, .. } = self;
-        if status(series, games).is_continue() {
+        let mut monitor = TournamentMonitor::new(series, options);
+        let is_wanted = monitor.wanted();
+        if monitor.update(series, games) {
             let on_game = |index: usize, games: &Games| {
                 let game = games[index].as_ref().expect("a game that has just ended");
                 if let Some(Err(error)) = file.as_mut().map(|file| file.append(&[game])) {
                     return ControlFlow::Break(Err(error));
                 }
                 progress.inc(1);
-                status(series, games).map_break(Ok).map_continue(|text| progress.set_message(text))
+                if options.sprt.is_some() && !monitor.update(series, games) {
+                    return ControlFlow::Break(Ok(()));
+                }
+                progress.set_message(status(&monitor, games));
+                ControlFlow::Continue(())
             };
             let flow = match &self.args.games.ray {
                 Some(address) => {
                     let channel = cluster::start(address).map_err(CliError::Input)?;
-                    series.play_remotely(games, channel, &stop, is_wanted, on_game)?
+                    series.play_remotely(games, channel, &stop, &is_wanted, on_game)?
                 }
-                None => series.play_wanted(games, threads, &stop, is_wanted, on_game)?,
+                None => series.play_wanted(games, threads, &stop, &is_wanted, on_game)?,
             };
-            drop(progress);
             if let ControlFlow::Break(result) = flow {
                 result?;
-                return Ok(());
             }
         }
-        self.games.resize(self.series.len(), None);
-        self.interrupted = stop.load(Ordering::Relaxed) && self.played() < self.series.len();
-        Ok(())
-    }
-
-    fn announce(&self, threads: usize) -> Result<(), CliError> {
-        if self.args.games.ray.is_some() {
-            return Ok(());
-        }
-        let missing = self.series.len() - self.played();
-        let planners = self.series.options().planners.len();
-        if missing <= 2 * planners {
-            // For a short series, the estimate would take about as long as the games.
-            return Ok(());
-        }
-        let time = self.series.estimate(&self.games, threads, ESTIMATE_LIMIT)?;
-        if time > LONG_SERIES {
-            let time = rounded(time);
-            note(&format!("{missing} games on {threads} threads: this takes about {time}"));
-        }
-        Ok(())
-    }
-
-    pub fn discard(&mut self, is_unused: impl Fn(usize) -> bool) {
-        self.games.iter_mut().enumerate().filter(|(index, _)| is_unused(*index)).for_each(|(_, game)| *game = None);
+        games.resize(series.len(), None);
+        self.interrupted = monitor.update(series, games) && stop.load(Ordering::Relaxed);
+        games.iter_mut().enumerate().filter(|(index, _)| !is_wanted(*index)).for_each(|(_, game)| *game = None);
+        Ok(monitor)
     }
 
     fn played(&self) -> usize {
@@ -259,10 +228,10 @@ impl<'a> SeriesRun<'a> {
         title: &str,
         result: impl Serialize,
         shown: ReportResult<'_>,
+        results: &EntrantResults,
         out: &mut W,
-        write_text: impl FnOnce(&Self, &EntrantResults, &mut W) -> Result<(), CliError>,
+        write_text: impl FnOnce(&Self, &mut W) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
-        let results = EntrantResults::of(&self.series, &self.games);
         let (settings, entrants) = (self.settings(), results.outputs(&self.series));
         let output = Output { schema: SCHEMA, settings, entrants, result, external: &results.external };
         let json = serde_json::to_string(&output)?;
@@ -271,7 +240,7 @@ impl<'a> SeriesRun<'a> {
         if self.args.games.json {
             writeln!(out, "{json}")?;
         } else {
-            write_text(&self, &results, out)?;
+            write_text(&self, out)?;
         }
         // Flush, so that the results appear before the error.
         out.flush()?;
@@ -344,6 +313,27 @@ impl<'a> SeriesRun<'a> {
         };
         let (played, all) = (self.played(), self.series.len());
         Err(CliError::Interrupted(format!("interrupted after {played} of {all} games; {advice}")))
+    }
+}
+
+/// Describes the games so far: the decided pairs of several entrants, the score of two, or the mean
+/// score.
+fn status(monitor: &TournamentMonitor, games: &Games) -> String {
+    match monitor.decided() {
+        (_, 1) => {
+            let mut tally = WinDrawLoss::default();
+            for pair in games.chunks_exact(2) {
+                if let [Some(left), Some(right)] = pair {
+                    tally.add(left.rank(), right.rank());
+                }
+            }
+            format!("{} won, {} tied, {} lost", tally.wins, tally.ties, tally.losses)
+        }
+        (decided @ 1.., pairs) => format!("{decided} of {pairs} pairs decided"),
+        _ => {
+            let scores: Vec<f64> = games.iter().flatten().map(|game| f64::from(game.points())).collect();
+            format!("mean score {}", points(average(&scores).unwrap_or(0.0)))
+        }
     }
 }
 

@@ -87,7 +87,7 @@ fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<St
     replay.header.planner = Some(game.planner.clone());
     let failed = game
         .failure()
-        .map(|failure| format!("The bot failed in tick {} ({}: {}). ", failure.tick, failure.kind, failure.detail));
+        .map(|failure| format!("The bot failed at tick {} ({}: {}). ", failure.tick, failure.kind, failure.detail));
     let plans = if states.len() > ANNOTATED_FRAMES {
         format!(
             "Annotations, such as the threats' plans and the close calls, are kept for the last {ANNOTATED_FRAMES} ticks only."

@@ -28,7 +28,7 @@ fn object_names_the_tick_and_a_line_to_the_end() {
 fn text_says_why_the_game_was_lost() {
     let output = program::succeeds(&["analyse", CAUGHT, "--time-limit-ms", "600000"]);
     let lines: Vec<&str> = output.lines().collect();
-    assert_eq!(lines[0], "cul-de-sacs-stroll-until-caught: cul-de-sacs, caught in tick 108, score 540");
+    assert_eq!(lines[0], "cul-de-sacs-stroll-until-caught: cul-de-sacs, caught at tick 108, score 540");
     assert!(lines[1].starts_with("Lost in tick 107 by a blunder: the car went right where "), "{output}");
     assert!(output.contains("\nLast tick from which survival was possible: 107 (proven)\n"), "{output}");
     assert!(lines.last().unwrap().ends_with("… and 1834 more moves (--json prints all)"), "{output}");

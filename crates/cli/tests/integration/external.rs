@@ -277,7 +277,7 @@ fn one_game_of_a_bot_can_be_played_recorded_and_shown() {
 
     let output = getaway(&["play", "snail", "--planner", "pipe:read -r x; echo oops >&2; exit 3", "--logs", logs]);
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(error_line(&output), "the bot crashed in tick 1: exit code 3: oops");
+    assert_eq!(error_line(&output), "the bot crashed at tick 1: exit code 3: oops");
     assert!(String::from_utf8_lossy(&output.stdout).contains("0 commands, "), "the game was played without the bot");
     let log = dir.path().join("logs/bot.log");
     assert_eq!(fs::read_to_string(&log).unwrap(), "{\"getaway\":\"log\",\"version\":1}\noops\n");

@@ -23,15 +23,6 @@ pub fn succeeds(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-pub fn succeeds_in_time(args: &[&str]) -> String {
-    let output = getaway(args);
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    let says_how_long = |line: &str| line.contains(" games on ") && line.contains(": this takes about ");
-    assert!(stderr.lines().count() <= 1 && stderr.lines().all(says_how_long), "{args:?}: {stderr}");
-    assert_eq!(output.status.code(), Some(0), "{args:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
 pub fn fails(args: &[&str]) -> String {
     let output = getaway(args);
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -603,13 +603,13 @@ mod command {
         assert!(lines[4].starts_with("> line 10, tick 10: player ("), "{out}");
         assert!(lines[1].starts_with("  line 7, tick 7: player (") && lines[1].contains("; actions ["), "{out}");
         let cut = format!(
-            "{}: 59 ticks, ends in tick 60, before the game does; line 60 is truncated and was ignored",
+            "{}: 59 ticks, ends at tick 60, before the game does; line 60 is truncated and was ignored",
             path(&folder, "cut.jsonl")
         );
         assert_eq!(lines[8], cut);
         assert_eq!(
             lines[9],
-            format!("{}: 60 ticks, ends in tick 61, before the game does", path(&folder, "good.jsonl.gz"))
+            format!("{}: 60 ticks, ends at tick 61, before the game does", path(&folder, "good.jsonl.gz"))
         );
         assert!(lines[10].starts_with("3 files in ") && lines[10].ends_with(" ticks/s)"), "{out}");
         assert_eq!(lines.len(), 11);
@@ -664,6 +664,6 @@ mod command {
         fs::write(&path, five).unwrap();
         let (code, out, _) = texts(&replay(&["--no-jump", path.to_str().unwrap()]));
         assert_eq!(code, Some(0));
-        assert!(out.contains(": 5 ticks, caught in tick 5, score 25\n"), "{out}");
+        assert!(out.contains(": 5 ticks, caught at tick 5, score 25\n"), "{out}");
     }
 }

@@ -66,7 +66,7 @@ fn command_exits_after_its_games() {
     let (code, lines) = program.end();
     assert_eq!((code, lines.len()), (Some(0), 2), "{lines:?}");
     for (number, line) in (1..).zip(&lines) {
-        let start = format!("game {number}: roundabout, score {score}, caught in tick {}, 0 late commands", score / 5);
+        let start = format!("game {number}: roundabout, score {score}, caught at tick {}, 0 late commands", score / 5);
         assert!(line.starts_with(&start), "{line}");
     }
     let second = folder.path().join("game-2.jsonl");

@@ -14,7 +14,7 @@ use serde::Serialize;
 use getaway::game::Rules;
 use getaway::map;
 use getaway::search::Budget;
-use getaway_arena::{Dataset, GameRecord, Games, Match, Series, SeriesError, SeriesOptions, evaluate};
+use getaway_arena::{Dataset, GameRecord, Games, MARGIN_DEFAULT, Match, Series, SeriesError, SeriesOptions, evaluate};
 use getaway_benchmark::attempts;
 
 use crate::callables::Host;
@@ -86,7 +86,7 @@ pub(crate) fn play_series<'py>(
     results.set_item("games", PyList::new(py, rows)?)?;
     results.set_item("planners", plain(py, &evaluate(&series, &games))?)?;
     if battle {
-        let result = Match::of(&series, &games, [0, 1], None);
+        let result = Match::of(&series, &games, [0, 1], None, MARGIN_DEFAULT);
         results.set_item("sentence", result.sentence())?;
         results.set_item("match", plain(py, &result)?)?;
     }

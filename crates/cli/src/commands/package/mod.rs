@@ -8,7 +8,7 @@ use clap::Args;
 use crate::CliError;
 use crate::arguments::{MapArgs, integer};
 use crate::error::unreadable;
-use crate::output::{OutputArgs, count, note, one_line};
+use crate::output::{OutputArgs, Say, count, note};
 use crate::series::stop_on_interrupt;
 use contents::Contents;
 use python::Python;
@@ -18,19 +18,13 @@ mod contents;
 mod python;
 mod trial;
 
-const EXAMPLES: &str = "Examples:
-  getaway package my-bot                               writes my-bot.zip
-  getaway package my-bot --map harbour --output upload.zip --force
-  getaway package my-bot --python python3.12 --port 0   for a bot that reads SERVER_URL";
-
 /// Package a Python bot as a zip for the competition, and test it under server-like conditions
 ///
 /// The folder must contain application.py and requirements.txt. The test unpacks the zip, installs
-/// {n}the requirements into an empty environment, and plays a game. On Unix, the bot gets only the
-/// {n}environment variables TOKEN, PATH (minimal) and, on a port other than 8765, SERVER_URL. The
-/// {n}zip is written only if the test finds no problem.
+/// the requirements into an empty environment, and plays a game. On Unix, the bot gets only the
+/// environment variables TOKEN, PATH (minimal) and, on a port other than 8765, SERVER_URL. The
+/// zip is written only if the test finds no problem.
 #[derive(Args)]
-#[command(after_help = EXAMPLES)]
 pub(crate) struct PackageArgs {
     /// Folder of the bot
     #[arg(value_name = "DIR")]
@@ -47,8 +41,8 @@ pub(crate) struct PackageArgs {
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
     /// Port of the test's server; 0 picks a free port. If the port differs from
-    /// {n}the competition's, the bot finds the address in the environment
-    /// {n}variable SERVER_URL
+    /// the competition's, the bot finds the address in the environment
+    /// variable SERVER_URL
     #[arg(long, default_value_t = trial::PORT, value_name = "PORT", value_parser = integer::<u16>(0..=u16::MAX.into()))]
     port: u16,
     #[command(flatten)]
@@ -61,7 +55,7 @@ pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result<(), CliErr
     let map = args.maps.find(&args.map)?;
     let default = || PathBuf::from(format!("{}.zip", folder.file_name().unwrap_or_default().to_string_lossy()));
     let output = args.files.file(args.output.clone().unwrap_or_else(default))?;
-    let name = one_line(&args.folder.display().to_string());
+    let name = args.folder.display();
     let refuse = |problems: Vec<String>| CliError::Check(format!("{name}: {}", problems.join("; ")));
 
     let problems = contents.problems(&folder);
@@ -72,12 +66,12 @@ pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result<(), CliErr
         names if names.is_empty() => names,
         names => format!("; left out: {names}"),
     };
-    writeln!(out, "{}", one_line(&format!("{}{left_out}", count(contents.names.len(), "file"))))?;
+    out.say(format!("{}{left_out}", count(contents.names.len(), "file")))?;
     for (name, file) in &contents.links {
         note(&format!("{name} is a link: the zip contains a copy of {}", file.display()));
     }
     let python = Python::find(args.python.as_deref())?;
-    writeln!(out, "{}", one_line(&python.words()))?;
+    out.say(python.words())?;
     out.flush()?;
     let scratch = tempfile::tempdir().map_err(|error| CliError::Input(format!("no temporary folder: {error}")))?;
     let [zip, bot, environment] = ["bot.zip", "bot", "environment"].map(|name| scratch.path().join(name));
@@ -97,13 +91,12 @@ pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result<(), CliErr
     let Trial { summary, notes, problems } = trial::play(&bot, &environment, map, args.port, &stop)?;
     notes.iter().for_each(|text| note(text));
     if !summary.is_empty() {
-        writeln!(out, "{}", one_line(&summary))?;
+        out.say(summary)?;
     }
     if !problems.is_empty() {
         return Err(refuse(problems));
     }
     let bytes = fs::read(&zip).map_err(|error| unreadable(&zip, &error))?;
     output.write(&bytes)?;
-    let path = one_line(&output.path().display().to_string());
-    Ok(writeln!(out, "{path}: {} bytes, ready to upload", bytes.len())?)
+    out.say(format!("{}: {} bytes, ready to upload", output.path().display(), bytes.len()))
 }

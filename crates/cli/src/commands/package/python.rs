@@ -6,7 +6,7 @@ use std::{env, fs, io};
 
 use super::contents::{Contents, REQUIREMENTS};
 use crate::CliError;
-use crate::output::{note, one_line};
+use crate::output::note;
 
 const ZIP: &str = include_str!("zip.py");
 /// Prints the version, and the module for virtual environments: `venv`, `virtualenv` or `-` (none).
@@ -159,7 +159,7 @@ fn failure(what: &str, output: &Output) -> CliError {
     let log = [&output.stderr[..], &output.stdout[..]].concat();
     let log = String::from_utf8_lossy(&log);
     let cause = log.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
-    CliError::Input(format!("{what}: {}", one_line(cause)))
+    CliError::Input(format!("{what}: {}", cause))
 }
 
 /// Returns interpreters to try, including those in pyenv's folders, because pyenv's shims run only

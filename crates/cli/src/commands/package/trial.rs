@@ -170,7 +170,7 @@ impl Trial {
         if let Some(disconnect) = &result.disconnect {
             let verb = if has_ended == Some(false) { "crashed" } else { "left the game" };
             let hint = module_hint(&end.log);
-            self.problems.push(format!("{PROGRAM} {verb} in tick {}: {}{hint}", disconnect.tick, end.words));
+            self.problems.push(format!("{PROGRAM} {verb} at tick {}: {}{hint}", disconnect.tick, end.words));
             return true;
         }
         let ticks = commands + missed_ticks;

@@ -1,0 +1,322 @@
+//! The commands `eval`, `battle` and `tournament`. Each plays a series of games; they differ in what
+//! they compare.
+
+use std::io::Write;
+
+use clap::Args;
+use serde::Serialize;
+
+use getaway::planner::DEFAULT_NAME;
+use getaway_arena::{
+    Comparison, ExternalSummary, Match, PlannerEvaluation, ReportResult, Standing, Summary, Tournament,
+    TournamentOptions, TournamentPair, p_value,
+};
+use getaway_runs::stats::{SprtDecision, WinDrawLoss};
+
+use crate::arguments::{PositionalMaps, SeriesArgs, SprtArgs};
+use crate::output::{Say, format_interval, milliseconds, or_dash, points, signed, signed_interval, write_table};
+use crate::series::{EntrantResults, SeriesRun};
+use crate::{CliError, Invocation};
+
+const TITLE_PLANNERS: usize = 3;
+
+/// Evaluate planners on several maps and seeds, in parallel
+#[derive(Args)]
+pub(crate) struct EvalArgs {
+    #[command(flatten)]
+    positional: PositionalMaps,
+    /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, or a planner in Python as
+    /// MODULE:NAME; NAME=PLANNER names it, where NAME is up to 64 letters, digits and ._@+-;
+    /// repeatable
+    #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
+    planners: Vec<String>,
+    #[command(flatten)]
+    series: SeriesArgs,
+}
+
+/// Compare two planners in paired games (same map, same seed)
+#[derive(Args)]
+pub(crate) struct BattleArgs {
+    /// Planner whose wins are counted: a name, an expression, exec:COMMAND, pipe:COMMAND, or a planner
+    /// in Python as MODULE:NAME; NAME=PLANNER names it, where NAME is up to 64 letters, digits and
+    /// ._@+-
+    #[arg(value_name = "LEFT")]
+    left: String,
+    /// Planner to compare with LEFT
+    #[arg(value_name = "RIGHT")]
+    right: String,
+    #[command(flatten)]
+    positional: PositionalMaps,
+    #[command(flatten)]
+    series: SeriesArgs,
+    #[command(flatten)]
+    sprt: SprtArgs,
+}
+
+/// Play a tournament: every entrant against every other, on the same maps and seeds
+#[derive(Args)]
+pub(crate) struct TournamentArgs {
+    /// Entrants: names, expressions, exec:COMMAND, pipe:COMMAND, or planners in Python as
+    /// MODULE:NAME; NAME=PLANNER names an entrant, where NAME is up to 64 letters, digits and ._@+-
+    #[arg(value_name = "ENTRANT", num_args = 2.., required = true)]
+    entrants: Vec<String>,
+    /// Compare only pairs that include the first entrant
+    #[arg(long)]
+    gauntlet: bool,
+    #[command(flatten)]
+    series: SeriesArgs,
+    #[command(flatten)]
+    sprt: SprtArgs,
+}
+
+/// What a command says about its games.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Judgement {
+    Evaluation {
+        planners: Vec<PlannerEvaluation>,
+    },
+    Battle {
+        #[serde(flatten)]
+        result: Box<Match>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+        sentence: String,
+    },
+    Tournament {
+        #[serde(flatten)]
+        result: Tournament,
+        sentence: String,
+    },
+}
+
+pub(crate) fn eval(args: &EvalArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    args.positional.refuse()?;
+    let mut run = SeriesRun::new(&args.series, args.planners.clone(), invocation)?;
+    run.play(TournamentOptions::default())?;
+    let planners = match run.series.names() {
+        few if few.len() <= TITLE_PLANNERS => few.join(", "),
+        many => format!("{} planners", many.len()),
+    };
+    let title = format!("evaluation of {planners}");
+    let results = EntrantResults::of(&run.series, &run.games);
+    finish(run, (title, String::new()), Judgement::Evaluation { planners: results.planners.clone() }, &results, out)
+}
+
+pub(crate) fn battle(args: &BattleArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    args.positional.refuse()?;
+    let options = TournamentOptions { gauntlet: false, sprt: args.sprt.sprt()? };
+    let mut run = SeriesRun::new(&args.series, vec![args.left.clone(), args.right.clone()], invocation)?;
+    let sprt = run.play(options)?.sprt_reports().pop().flatten();
+    let result = Match::of(&run.series, &run.games, [0, 1], sprt, args.series.margin());
+    let title = format!("{} against {}", result.left, result.right);
+    let judgement = Judgement::Battle { note: result.note(), sentence: result.sentence(), result: Box::new(result) };
+    let results = EntrantResults::of(&run.series, &run.games);
+    finish(run, (title.clone(), title), judgement, &results, out)
+}
+
+pub(crate) fn tournament(
+    args: &TournamentArgs,
+    invocation: &Invocation<'_>,
+    out: &mut impl Write,
+) -> Result<(), CliError> {
+    let options = TournamentOptions { gauntlet: args.gauntlet, sprt: args.sprt.sprt()? };
+    let mut run = SeriesRun::new(&args.series, args.entrants.clone(), invocation)?;
+    let monitor = run.play(options)?;
+    let result = Tournament::of(&run.series, &run.games, &monitor, args.series.margin());
+    let title = |kind: &str| format!("{kind} of {} entrants", args.entrants.len());
+    let titles = (title("tournament"), title(if args.gauntlet { "gauntlet" } else { "tournament" }));
+    let results = EntrantResults::of(&run.series, &run.games);
+    finish(run, titles, Judgement::Tournament { sentence: result.sentence(), result }, &results, out)
+}
+
+/// Writes the report and the results. `titles` are those of the report and of the text.
+fn finish(
+    run: SeriesRun<'_>,
+    (title, heading): (String, String),
+    judgement: Judgement,
+    results: &EntrantResults,
+    out: &mut impl Write,
+) -> Result<(), CliError> {
+    let shown = match &judgement {
+        Judgement::Evaluation { .. } => ReportResult::default(),
+        Judgement::Battle { result, .. } => ReportResult { battle: Some(result), ..ReportResult::default() },
+        Judgement::Tournament { result, .. } => ReportResult { tournament: Some(result), ..ReportResult::default() },
+    };
+    run.finish(&title, &judgement, shown, results, out, |run, out| {
+        let heading = if heading.is_empty() { heading } else { format!("{heading}: ") };
+        out.say(heading + &run.heading())?;
+        match &judgement {
+            Judgement::Evaluation { planners } => {
+                planners.iter().try_for_each(|planner| write_planner(planner, out))?
+            }
+            Judgement::Battle { result, .. } => write_battle(result, out)?,
+            Judgement::Tournament { result, .. } => write_tournament(result, out)?,
+        }
+        write_costs(results, out)?;
+        let sentences = match &judgement {
+            Judgement::Evaluation { .. } => results.troubles(),
+            Judgement::Battle { result, note, sentence } => {
+                let sprt = result.sprt.as_ref().map(|sprt| {
+                    let (ratio, low, high) = (sprt.log_likelihood_ratio, sprt.low, sprt.high);
+                    format!("SPRT: log-likelihood ratio {ratio:.2}; H0 is accepted at {low:.2}, H1 at {high:.2}")
+                });
+                sprt.into_iter().chain(note.clone()).chain([sentence.clone()]).collect()
+            }
+            Judgement::Tournament { result, sentence } => {
+                let deterministic = result.standing.iter().filter(|standing| standing.is_deterministic);
+                let repeated = deterministic.map(|Standing { planner, games, .. }| {
+                    format!("{planner} is deterministic: {} distinct games of {}", games.distinct_games, games.games)
+                });
+                [format!("ratings: {}", result.model)].into_iter().chain(repeated).chain([sentence.clone()]).collect()
+            }
+        };
+        if !sentences.is_empty() {
+            writeln!(out)?;
+        }
+        sentences.iter().try_for_each(|sentence| out.say(sentence))
+    })
+}
+
+fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result<(), CliError> {
+    let row = |name: &str, summary: &Summary| {
+        let mut row = vec![("<MAP", name.to_owned()), ("GAMES", summary.games.to_string())];
+        if summary.games > 0 {
+            row.extend([
+                ("SCORE", or_dash(summary.score_mean.map(points))),
+                ("95% INTERVAL", or_dash(summary.score_interval.map(format_interval))),
+                ("MIN", summary.score_min.to_string()),
+                ("MAX", summary.score_max.to_string()),
+                ("SURVIVE", percentage(summary)),
+                ("TICKS/MOVE", format!("{:.1}", summary.simulated_ticks_per_decision)),
+            ]);
+        }
+        row
+    };
+    let maps = planner.maps.iter().map(|map| row(&map.map, &map.summary));
+    writeln!(out)?;
+    out.say(&planner.planner)?;
+    write_table(maps.chain([row("all maps", &planner.overall)]), out)
+}
+
+fn percentage(summary: &Summary) -> String {
+    format!("{:.0}%", 100.0 * summary.survived_share.estimate)
+}
+
+fn counts(WinDrawLoss { wins, ties, losses }: WinDrawLoss) -> [(&'static str, String); 3] {
+    [("WINS", wins.to_string()), ("TIES", ties.to_string()), ("LOSSES", losses.to_string())]
+}
+
+fn write_battle(result: &Match, out: &mut impl Write) -> Result<(), CliError> {
+    let row = |name: &str, comparison: &Comparison| {
+        let share = comparison.win_share;
+        let mut row = vec![("<MAP", name.to_owned())];
+        row.extend(counts(comparison.counts));
+        row.extend([
+            ("WIN SHARE", format!("{:.3}", share.estimate)),
+            ("95% INTERVAL", format!("{:.3} to {:.3}", share.low, share.high)),
+            ("SCORE DIFF", or_dash(comparison.score_difference_mean.map(points))),
+            ("95% INTERVAL", or_dash(comparison.score_difference.map(format_interval))),
+            ("SIGN TEST", p_value(comparison.p_value)),
+        ]);
+        row
+    };
+    let maps = result.maps.iter().map(|map| row(&map.map, &map.comparison));
+    writeln!(out)?;
+    write_table(maps.chain([row("all maps", &result.overall)]), out)
+}
+
+fn write_tournament(result: &Tournament, out: &mut impl Write) -> Result<(), CliError> {
+    let row = |Standing { place, planner, rating, counts: all, games, .. }: &Standing| {
+        let mut row = vec![
+            ("", place.to_string()),
+            ("<ENTRANT", planner.clone()),
+            ("RATING", signed(rating.estimate)),
+            ("95% INTERVAL", signed_interval(*rating)),
+        ];
+        row.extend(counts(*all));
+        row.extend([
+            ("SCORE", or_dash(games.score_mean.map(points))),
+            ("95% INTERVAL", or_dash(games.score_interval.map(format_interval))),
+            ("SURVIVE", percentage(games)),
+            ("GAMES", games.games.to_string()),
+        ]);
+        row
+    };
+    writeln!(out)?;
+    write_table(result.standing.iter().map(row), out)?;
+    writeln!(out)?;
+    out.say("row against column: wins - ties - losses in distinct pairs; * marks p <= 0.05")?;
+    let cross = |row: &Standing| {
+        let cell = |column: &Standing| {
+            let cell = match pair(result, row.index, column.index) {
+                Some((WinDrawLoss { wins, ties, losses }, p)) => {
+                    format!("{wins}-{ties}-{losses}{}", if p <= 0.05 { "*" } else { "" })
+                }
+                None => "-".to_owned(),
+            };
+            (column.place.to_string(), cell)
+        };
+        let names = [(String::new(), row.place.to_string()), ("<".to_owned(), row.planner.clone())];
+        names.into_iter().chain(result.standing.iter().map(cell)).collect()
+    };
+    write_table(result.standing.iter().map(cross), out)?;
+    let tests: Vec<Vec<(&str, String)>> = result.pairs.iter().filter_map(sprt_row).collect();
+    if !tests.is_empty() {
+        writeln!(out)?;
+    }
+    write_table(tests, out)
+}
+
+fn pair(result: &Tournament, one: usize, other: usize) -> Option<(WinDrawLoss, f64)> {
+    result.pairs.iter().find_map(|TournamentPair { sides, comparison, .. }| match *sides {
+        [left, right] if [left, right] == [one, other] => Some((comparison.counts, comparison.p_value)),
+        [left, right] if [left, right] == [other, one] => Some((comparison.counts.reversed(), comparison.p_value)),
+        _ => None,
+    })
+}
+
+fn sprt_row(pair: &TournamentPair) -> Option<Vec<(&'static str, String)>> {
+    let (sprt, left) = (pair.sprt.as_ref()?, pair.sprt_left.as_ref()?);
+    let right = if *left == pair.left { &pair.right } else { &pair.left };
+    let decision = match sprt.decision {
+        SprtDecision::H0 => "H0 accepted",
+        SprtDecision::H1 => "H1 accepted",
+        SprtDecision::Undecided => "undecided",
+    };
+    Some(vec![
+        ("<SPRT", left.clone()),
+        ("<", format!("against {right}")),
+        ("PAIRS", sprt.pairs.to_string()),
+        ("RATIO", format!("{:.2}", sprt.log_likelihood_ratio)),
+        ("<", format!("{decision} (sign test, {})", p_value(pair.comparison.p_value))),
+    ])
+}
+
+fn write_costs(EntrantResults { planners, external }: &EntrantResults, out: &mut impl Write) -> Result<(), CliError> {
+    let row = |evaluation: &PlannerEvaluation| {
+        let games = &evaluation.overall;
+        let bot = external.iter().find(|bot| bot.planner == evaluation.planner);
+        let of_bot = |value: fn(&ExternalSummary) -> u64| or_dash(bot.map(|bot| value(bot).to_string()));
+        vec![
+            ("<ENTRANT", evaluation.planner.clone()),
+            ("GAMES", games.games.to_string()),
+            ("FAILED", of_bot(ExternalSummary::failed)),
+            ("MISSED", of_bot(|bot| bot.missed_ticks)),
+            ("CPU MS", points(games.cost.cpu_ms_mean)),
+            ("PEAK MIB", or_dash(bot.map(|_| games.cost.memory_mb_max.to_string()))),
+            ("P50 MS", milliseconds(games.decision_p50_ms)),
+            ("P99 MS", milliseconds(games.decision_p99_ms)),
+            ("MAX MS", milliseconds(games.decision_max_ms)),
+        ]
+    };
+    writeln!(out)?;
+    write_table(planners.iter().map(row), out)?;
+    for bot in external {
+        bot.failures.iter().try_for_each(|failure| out.say(format!("{} {failure}", bot.planner)))?;
+        if !bot.mistakes.is_empty() {
+            out.say(format!("{}: {}", bot.planner, bot.mistakes.words()))?;
+        }
+    }
+    Ok(())
+}
