@@ -31,9 +31,6 @@ const PRIOR_COMMANDS: u32 = 50;
 /// After a gap of at least this length, the tracker *rejoins* the game: it replaces its hypotheses,
 /// as if the bot had joined late. It reconstructs the player's path through shorter gaps.
 const REJOIN_TICKS: u16 = 200;
-/// Number of tiles whose routes are built between two checks of the deadline. Building them takes
-/// half a millisecond on the largest map.
-const TILES_PER_SLICE: usize = 16;
 /// Queued observations to process per message even after the deadline, so that the queue shrinks.
 const CATCH_UP_MESSAGES_MIN: usize = 4;
 
@@ -80,7 +77,7 @@ pub(super) fn track(
                     Box::new(WorldBuilder::new(&layout, &options.rules).ok()?)
                 }
             };
-            while !builder.advance(TILES_PER_SLICE) {
+            while !builder.advance() {
                 if deadlines.decision.is_past() {
                     return Some(Tracking::Building(builder));
                 }

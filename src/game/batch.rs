@@ -16,7 +16,7 @@ impl World {
     pub fn step_batch(&self, states: &mut [State], moves: &[Move]) {
         assert_eq!(states.len(), moves.len(), "{} states and {} moves", states.len(), moves.len());
         for (states, moves) in states.chunks_mut(BLOCK_GAMES).zip(moves.chunks(BLOCK_GAMES)) {
-            if self.rules.no_jump {
+            if self.tables.rules.no_jump {
                 self.step_block::<true>(states, moves);
             } else {
                 self.step_block::<false>(states, moves);
@@ -33,7 +33,7 @@ impl World {
                 continue;
             }
             let stale = state.player;
-            state.player = self.tables.player_next[usize::from(stale) * 8 + player_move as usize];
+            state.player = self.tables.player_next[usize::from(stale)][player_move as usize];
             if NO_JUMP && state.is_threat_on(state.player) {
                 state.is_caught = true;
                 continue;

@@ -1,16 +1,18 @@
 //! The clock of all threats. The server has one clock per threat, but all show the same time.
 
+use std::sync::Arc;
+
 use super::{FIRST_TICK, Personality, Rules};
 
 /// The length of the table of ticks: a power of two above the last tick.
 const TABLE_TICKS: usize = 2048;
 
 /// The schedule of the threats' moves. From tick 2048 on, which no game reaches, the threats keep
-/// the period of tick 2047.
+/// the period of tick 2047. Clones share their memory.
 #[derive(Clone, Debug)]
 pub struct Clock {
     rules: Rules,
-    ticks: Box<[ClockTick; TABLE_TICKS]>,
+    ticks: Arc<[ClockTick; TABLE_TICKS]>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,8 +34,8 @@ impl ClockTick {
 impl Clock {
     /// Computes the schedule under these rules.
     pub fn new(rules: &Rules) -> Self {
-        let mut ticks = Box::new([ClockTick::default(); TABLE_TICKS]);
-        let (mut moves, mut ticks_since_move) = (0, 0);
+        let mut ticks = [ClockTick::default(); TABLE_TICKS];
+        let (mut moves, mut ticks_since_move, mut minute_ticks) = (0, 0, 0);
         for tick in FIRST_TICK..TABLE_TICKS as u16 {
             let clock = tick - 1;
             let moves_before = moves;
@@ -42,10 +44,17 @@ impl Clock {
                 ticks_since_move = 0;
                 moves += 1;
             }
-            let owls_look = rules.owls_look_at(clock);
+            let owls_look = minute_ticks < rules.owl_window_ticks;
+            minute_ticks = if minute_ticks + 1 < rules.owl_minute_ticks { minute_ticks + 1 } else { 0 };
             ticks[usize::from(tick)] = ClockTick { moves_before, ticks_since_move, owls_look };
         }
-        Self { rules: *rules, ticks }
+        Self { rules: *rules, ticks: Arc::new(ticks) }
+    }
+
+    /// The schedule under other rules.
+    pub(super) fn changed(&self, rules: &Rules) -> Self {
+        let key = |of: &Rules| (of.period_ticks, of.phase_clocks, of.owl_minute_ticks, of.owl_window_ticks);
+        if key(rules) == key(&self.rules) { Self { rules: *rules, ..self.clone() } } else { Self::new(rules) }
     }
 
     #[inline(always)]

@@ -1,6 +1,8 @@
 //! The streets as a graph. Open tiles are numbered from 0, in the server's order: by x, then by y.
 //! A [`World`](super::World) uses the same numbers.
 
+use std::sync::Arc;
+
 use super::{Direction, Layout, Position, Tile};
 
 /// The distance to an unreachable tile.
@@ -17,16 +19,17 @@ pub enum Mover {
     Threat,
 }
 
-/// The open tiles of a map, including see-through tiles, and the edges between them.
+/// The open tiles of a map, including see-through tiles, and the edges between them. Clones share
+/// their memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreetGraph {
     width: i32,
     height: i32,
-    positions: Vec<Position>,
+    positions: Arc<[Position]>,
     /// The number of the tile at (x, y), or [`WALL`], at index `y * width + x`.
-    tiles: Vec<u16>,
+    tiles: Arc<[u16]>,
     /// For each mover, tile and direction: the neighbour, or the tile itself if the way is blocked.
-    neighbours: [Vec<[u16; 4]>; 2],
+    neighbours: [Arc<[[u16; 4]]>; 2],
 }
 
 impl StreetGraph {
@@ -36,34 +39,41 @@ impl StreetGraph {
     /// If the layout has 65,535 open tiles or more, or fewer than `width * height` tiles. A
     /// [`World`](super::World) allows at most 4,096 open tiles.
     pub fn new(layout: &Layout) -> Self {
-        let positions: Vec<Position> = layout.open_positions().collect();
+        let positions: Arc<[Position]> = layout.open_positions().collect();
         assert!(positions.len() < usize::from(WALL), "{} open tiles: expected fewer than {WALL}", positions.len());
         let mut tiles = vec![WALL; layout.tiles.len()];
         for (tile, position) in positions.iter().enumerate() {
             tiles[(position.y * layout.width + position.x) as usize] = tile as u16;
         }
         let (width, height) = (layout.width, layout.height);
-        let mut graph = Self { width, height, positions, tiles, neighbours: [Vec::new(), Vec::new()] };
+        let neighbours = [Arc::default(), Arc::default()];
+        let mut graph = Self { width, height, positions, tiles: tiles.into(), neighbours };
         graph.neighbours = [Mover::Player, Mover::Threat].map(|mover| graph.link(layout, mover));
         graph
     }
 
-    pub(super) fn set_player_ways(&mut self, layout: &Layout) {
-        self.neighbours[Mover::Player as usize] = self.link(layout, Mover::Player);
+    /// The graph of a layout with the same walls.
+    pub(super) fn with_player_ways(&self, layout: &Layout) -> Self {
+        let [_, threat] = &self.neighbours;
+        Self { neighbours: [self.link(layout, Mover::Player), Arc::clone(threat)], ..self.clone() }
     }
 
-    fn link(&self, layout: &Layout, mover: Mover) -> Vec<[u16; 4]> {
+    fn link(&self, layout: &Layout, mover: Mover) -> Arc<[[u16; 4]]> {
         let is_entered = |position: Position| match mover {
             Mover::Player => layout.tile(position) == Tile::Open,
             Mover::Threat => true,
         };
-        let link = |(tile, &position): (usize, &Position)| {
-            Direction::ALL.map(|direction| {
+        let link = |(tile, &position): (u16, &Position)| {
+            let mut ways = [tile; 4];
+            for direction in Direction::ALL {
                 let next = position.towards(direction);
-                self.tile(next).filter(|_| is_entered(next)).unwrap_or(tile as u16)
-            })
+                if let Some(next) = self.tile(next).filter(|_| is_entered(next)) {
+                    ways[direction as usize] = next;
+                }
+            }
+            ways
         };
-        self.positions.iter().enumerate().map(link).collect()
+        (0..).zip(&*self.positions).map(link).collect()
     }
 
     /// The number of open tiles.
@@ -205,10 +215,9 @@ mod tests {
     #[test]
     fn ways_of_the_player_follow_the_layout() {
         let mut layout = Layout::parse("P~.").expect("a drawing");
-        let mut graph = StreetGraph::new(&layout);
+        let graph = StreetGraph::new(&layout);
         layout.tiles[1] = Tile::Open;
-        graph.set_player_ways(&layout);
-        assert_eq!(graph, StreetGraph::new(&layout));
+        assert_eq!(graph.with_player_ways(&layout), StreetGraph::new(&layout));
     }
 
     #[test]

@@ -59,14 +59,14 @@ impl World {
         if !self.clock.threats_move(tick) {
             return Ok(*deer);
         }
-        let player = match self.rules.deer_view {
+        let player = match self.rules().deer_view {
             View::Stale if tick == FIRST_TICK => NOWHERE,
             View::Stale => stale,
             View::Present => now,
         };
-        let target = if self.rules.is_deer_shy(deer.position, player) { home } else { player };
+        let target = if self.rules().is_deer_shy(deer.position, player) { home } else { player };
         let offset = (target.x - deer.position.x, target.y - deer.position.y);
-        let pose = self.tables.deer_steps(tile, offset)[deer.direction as usize];
+        let pose = self.tables.deer_step(pose(tile, deer.direction), offset);
         let position = self.tables.graph.position(pose / DIRECTIONS as u16);
         Ok(Threat { position, direction: Direction::ALL[usize::from(pose) % DIRECTIONS], ..*deer })
     }
@@ -131,14 +131,12 @@ impl World {
     /// see the most tiles, best first. An intersection is an open tile with at least three open
     /// neighbours that is not on the map's edge.
     pub fn best_intersections(&self) -> Vec<Position> {
-        let posts = &self.tables.best_intersections;
-        posts.iter().map(|&tile| self.tables.graph.position(tile)).collect()
+        self.tables.best_intersections().iter().map(|&tile| self.tables.graph.position(tile)).collect()
     }
 
     /// The tile of a hawk's next post after this many draws; the tile count if there are no posts.
     pub(crate) fn hawk_post_drawn(&self, draws: u16) -> u16 {
-        let posts = &self.tables.hawk_posts;
-        posts[usize::from(draws) % posts.len()].tile()
+        self.tables.hawk_post(draws).tile()
     }
 }
 

@@ -7,114 +7,200 @@
 //! by a breadth-first search from the shark that expands neighbours in that order. Such a search
 //! finds the lexicographically first of the shortest paths, so the result is the same.
 
-use super::Direction;
+use super::{Direction, Mover, StreetGraph};
 
 pub(crate) const SEES: u8 = 1 << 4;
 pub(crate) const NEARER: u8 = 0b1111;
 pub(super) const ROUTE_BYTES: usize = 32;
 
+/// One bit for each target of a search. Operations on two words compile to vector instructions.
+type Targets = [u64; WORDS];
+const WORDS: usize = 2;
+/// The number of targets from which one search starts.
+pub(super) const TARGETS: usize = 64 * WORDS;
+/// On maps with at most this many tiles, each step of a search looks at all tiles. It would take
+/// longer to list those beside the tiles that the search has just reached.
+const DENSE_TILES_MAX: usize = 256;
+
 pub(super) fn first_nearer(nearer: u8, order: [Direction; 4]) -> Option<Direction> {
     order.into_iter().find(|&direction| nearer >> direction as u8 & 1 == 1)
 }
 
-/// Builds the table row by row, so that a caller can stop at a deadline and continue later.
+#[derive(Debug)]
+pub(super) struct Routes {
+    /// The byte for a target and a tile at index `tile * row + target`. The bytes for the target
+    /// that is the tile count are 0.
+    pub table: Vec<u8>,
+    pub row: usize,
+}
+
+/// Builds the table for up to [`TARGETS`] targets at a time, so that a caller can stop at a deadline
+/// and continue later. Each search is a breadth-first search from all of them.
 #[derive(Debug)]
 pub(super) struct RouteBuilder {
-    table: Vec<u8>,
-    /// For each row built so far, the number of tiles that its target sees, including itself.
-    views: Vec<u16>,
-    search: Search,
+    routes: Routes,
+    built: usize,
+    // For each tile:
+    reached: Vec<Targets>,
+    /// The second-lowest bits of the distances.
+    halves: Vec<Targets>,
+    /// The targets at the current distance, and at the next one.
+    front: Vec<Targets>,
+    next: Vec<Targets>,
+    /// The distance at which the tile was added to `beside`.
+    beside_at: Vec<u32>,
+    /// The tiles that may have a target at the next distance. One entry longer than the tile count,
+    /// because a search can write after the last tile.
+    beside: Vec<u16>,
+    /// The tiles that have a target at the current distance.
+    active: Vec<u16>,
 }
 
 impl RouteBuilder {
-    /// Does not zero the table, because that can take milliseconds. `advance` zeroes each new row.
-    pub fn new(tiles: usize) -> Self {
-        let search = Search { distance: vec![0; tiles], queue: vec![0; tiles + 1] };
-        Self { table: Vec::with_capacity((tiles + 1) * tiles), views: Vec::with_capacity(tiles), search }
-    }
-
-    /// A builder with a complete table, copied from a world with the same walls.
-    pub fn complete(table: &[u8], views: &[u16]) -> Self {
-        let tiles = views.len();
-        let mut routes = Self::new(tiles);
-        routes.table.extend_from_slice(&table[..tiles * tiles]);
-        routes.views.extend_from_slice(views);
-        routes
-    }
-
-    /// Builds at most `rows` more rows. Returns true once the table is complete. `neighbours` holds
-    /// each tile's neighbour in each direction, or the tile itself if the direction is blocked.
-    pub fn advance(&mut self, neighbours: &[[u16; 4]], rows: usize) -> bool {
-        let tiles = neighbours.len();
-        let built = self.views.len();
-        for target in built..tiles.min(built.saturating_add(rows)) {
-            self.table.resize((target + 1) * tiles, 0);
-            let row = &mut self.table[target * tiles..];
-            self.search.fill(neighbours, target, row);
-            self.views.push(mark_visible(neighbours, target, row));
+    pub fn new(graph: &StreetGraph) -> Self {
+        let tiles = graph.len();
+        let row = (tiles + 1).next_multiple_of(8);
+        Self {
+            // The pages of a table of zeros take no time before their first use.
+            routes: Routes { table: vec![0; tiles * row], row },
+            built: 0,
+            reached: vec![[0; WORDS]; tiles],
+            halves: vec![[0; WORDS]; tiles],
+            front: vec![[0; WORDS]; tiles],
+            next: vec![[0; WORDS]; tiles],
+            beside_at: vec![0; tiles],
+            beside: (0..=tiles as u16).collect(),
+            active: Vec::with_capacity(tiles),
         }
-        self.views.len() == tiles
     }
 
-    /// Returns the table (one row per target, then a row of zeros for "no target") and the views.
-    /// The table must be complete.
-    pub fn into_tables(mut self) -> (Vec<u8>, Vec<u16>) {
-        self.table.resize(self.table.len() + self.views.len(), 0);
-        (self.table, self.views)
+    /// Builds the routes to at most [`TARGETS`] more tiles. Returns true once the table is complete.
+    pub fn advance(&mut self, graph: &StreetGraph) -> bool {
+        let first = self.built;
+        if first == graph.len() {
+            return true;
+        }
+        self.built = graph.len().min(first + TARGETS);
+        self.search(graph.neighbours(Mover::Threat), first);
+        for word in 0..WORDS {
+            self.write_nearer(graph, first + 64 * word, word);
+        }
+        for target in first..self.built {
+            for_each_visible(graph, target, |tile| self.routes.table[tile * self.routes.row + target] |= SEES);
+        }
+        self.built == graph.len()
     }
-}
 
-/// A breadth-first search with a branchless inner loop. It dominates the time to build a world.
-#[derive(Debug)]
-struct Search {
-    /// For each tile, the distance from the target plus one; 0 if the tile is not reached.
-    distance: Vec<u16>,
-    /// One entry longer than the tile count, because `fill` can write after the last tile.
-    queue: Vec<u16>,
-}
+    /// The table, which must be complete.
+    pub fn finish(self) -> Routes {
+        self.routes
+    }
 
-impl Search {
-    /// Fills the row of `target`: for each tile, the directions that lead nearer to `target`.
-    fn fill(&mut self, neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) {
-        self.distance.fill(0);
-        self.distance[target] = 1;
-        self.queue[0] = target as u16;
-        let (mut head, mut tail) = (0, 1);
-        while head < tail {
-            let tile = usize::from(self.queue[head]);
-            head += 1;
-            let distance = self.distance[tile];
-            let mut nearer = 0;
-            for (direction, &neighbour) in neighbours[tile].iter().enumerate() {
-                let other = &mut self.distance[usize::from(neighbour)];
-                nearer |= u8::from(*other == distance - 1) << direction;
-                // The queue is always written, but its tail advances only for a new tile.
-                let new = *other == 0;
-                *other = if new { distance + 1 } else { *other };
-                self.queue[tail] = neighbour;
-                tail += usize::from(new);
+    fn search(&mut self, neighbours: &[[u16; 4]], first: usize) {
+        self.reached.fill([0; WORDS]);
+        self.halves.fill([0; WORDS]);
+        self.beside_at.fill(0);
+        for (bit, target) in (first..self.built).enumerate() {
+            self.active.push(target as u16);
+            self.reached[target][bit / 64] = 1 << (bit % 64);
+            self.front[target][bit / 64] = 1 << (bit % 64);
+        }
+        let is_dense = neighbours.len() <= DENSE_TILES_MAX;
+        let mut distance = 0;
+        while !self.active.is_empty() {
+            distance += 1;
+            let count = if is_dense { neighbours.len() } else { self.list_beside(neighbours, distance) };
+            let half = u64::from(distance & 2 != 0).wrapping_neg();
+            let mut any_anywhere = 0;
+            for &tile in &self.beside[..count] {
+                let tile = usize::from(tile);
+                let [left, right, up, down] = neighbours[tile];
+                let [left, right] = [self.front[usize::from(left)], self.front[usize::from(right)]];
+                let [up, down] = [self.front[usize::from(up)], self.front[usize::from(down)]];
+                let (reached, halves, next) = (&mut self.reached[tile], &mut self.halves[tile], &mut self.next[tile]);
+                for word in 0..WORDS {
+                    let new = (left[word] | right[word] | up[word] | down[word]) & !reached[word];
+                    reached[word] |= new;
+                    halves[word] |= new & half;
+                    next[word] = new;
+                    any_anywhere |= new;
+                }
             }
-            // At the target (distance 1), unreached neighbours (distance 0) would count as nearer.
-            row[tile] = if distance == 1 { 0 } else { nearer };
+            if is_dense {
+                self.active.truncate(usize::from(any_anywhere != 0));
+            } else {
+                self.active.drain(..).for_each(|tile| self.front[usize::from(tile)] = [0; WORDS]);
+                let new = self.beside[..count].iter().filter(|&&tile| self.next[usize::from(tile)] != [0; WORDS]);
+                self.active.extend(new);
+            }
+            std::mem::swap(&mut self.front, &mut self.next);
+        }
+    }
+
+    /// Lists the tiles beside active tiles, and returns their number.
+    fn list_beside(&mut self, neighbours: &[[u16; 4]], distance: u32) -> usize {
+        let mut count = 0;
+        for &tile in &self.active {
+            for neighbour in neighbours[usize::from(tile)] {
+                // The list is always written, but its length counts only new tiles.
+                self.beside[count] = neighbour;
+                let known = std::mem::replace(&mut self.beside_at[usize::from(neighbour)], distance);
+                count += usize::from(known != distance);
+            }
+        }
+        count
+    }
+
+    /// Writes the directions that lead nearer to the targets of a word, of which `first` is the
+    /// first. A step leads from a white to a black tile of a chessboard or back, so it changes the
+    /// distance by one, and the second-lowest bits of two adjacent distances show which is smaller:
+    /// from an odd distance, the nearer tile has the same bit, and from an even distance, the
+    /// farther one.
+    fn write_nearer(&mut self, graph: &StreetGraph, first: usize, word: usize) {
+        let targets = (first..self.built).take(64);
+        let whites = targets.fold(0, |bits, target| bits | is_white(graph, target) & 1 << (target - first));
+        let rows = self.routes.table.chunks_exact_mut(self.routes.row);
+        for (tile, (row, ways)) in rows.zip(graph.neighbours(Mover::Threat)).enumerate() {
+            let (reached, half) = (self.reached[tile][word], self.halves[tile][word]);
+            let odd = whites ^ is_white(graph, tile);
+            let mut nearer = [0; 4];
+            for (nearer, &next) in nearer.iter_mut().zip(ways) {
+                let is_open = u64::from(usize::from(next) != tile).wrapping_neg();
+                *nearer = (self.halves[usize::from(next)][word] ^ half ^ odd) & reached & is_open;
+            }
+            for (chunk, bytes) in row.chunks_exact_mut(8).skip(first / 8).take(8).enumerate() {
+                let bytes_of = |direction: usize| spread((nearer[direction] >> (8 * chunk)) as u8) << direction;
+                let all = bytes_of(0) | bytes_of(1) | bytes_of(2) | bytes_of(3);
+                bytes.copy_from_slice(&all.to_be_bytes());
+            }
         }
     }
 }
 
-/// Marks the tiles that the target sees. Returns their number, including the target.
-fn mark_visible(neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) -> u16 {
-    row[target] |= SEES;
-    let mut count = 1;
+/// All ones if the tile is white, otherwise 0.
+fn is_white(graph: &StreetGraph, tile: usize) -> u64 {
+    let position = graph.positions()[tile];
+    u64::from((position.x ^ position.y) & 1 != 0).wrapping_neg()
+}
+
+/// The bits as eight bytes, the lowest bit in the highest byte. The product holds eight copies of
+/// the bits that do not overlap, and each byte's highest bit belongs to another copy.
+fn spread(bits: u8) -> u64 {
+    u64::from(bits).wrapping_mul(0x8040_2010_0804_0201) >> 7 & 0x0101_0101_0101_0101
+}
+
+/// Calls `see` with each tile that a tile sees, including itself.
+pub(super) fn for_each_visible(graph: &StreetGraph, from: usize, mut see: impl FnMut(usize)) {
+    see(from);
     for direction in Direction::ALL {
-        let mut tile = target;
+        let mut tile = from;
         loop {
-            let next = usize::from(neighbours[tile][direction as usize]);
+            let next = usize::from(graph.neighbours(Mover::Threat)[tile][direction as usize]);
             if next == tile {
                 break;
             }
-            row[next] |= SEES;
-            count += 1;
+            see(next);
             tile = next;
         }
     }
-    count
 }

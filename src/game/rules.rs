@@ -210,6 +210,10 @@ impl Rules {
         clock % self.owl_minute_ticks.max(1) < self.owl_window_ticks
     }
 
+    pub(super) fn clamp_idle_rounds(&self, rounds: i8) -> i8 {
+        rounds.clamp(-(self.hawk_rest_moves as i8), self.hawk_patience_moves as i8)
+    }
+
     /// Checks that every field is valid.
     ///
     /// # Errors

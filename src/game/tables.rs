@@ -1,9 +1,12 @@
 //! The lookup tables of a world. A *pose* is a tile and a direction: `tile * 4 + direction`.
 
+use std::cmp::Reverse;
+use std::sync::Arc;
+
 use super::memory::Memory;
-use super::picks::{DRAWS, Numbers, TWELFTHS};
-use super::routes::{self, ROUTE_BYTES, RouteBuilder};
-use super::{Direction, Layout, Mover, Position, Rules, StreetGraph, View};
+use super::picks::{Numbers, TWELFTHS};
+use super::routes::{ROUTE_BYTES, Routes, first_nearer, for_each_visible};
+use super::{Direction, Layout, Mover, Position, Rules, StreetGraph};
 
 /// The maximum number of open tiles on a map, including see-through tiles: 64 x 64. At this limit,
 /// a pose takes 14 bits, and the routes table about 16 MiB.
@@ -14,8 +17,13 @@ pub const MAX_THREATS: usize = 64;
 pub(super) const NONE: u16 = u16::MAX;
 
 pub(super) const DIRECTIONS: usize = 4;
-/// The number of bearings: eight octants and the eight rays between them.
-const BEARINGS: usize = 16;
+/// The number of bearings: eight octants and the eight rays between them, after the bearing of an
+/// offset of 0.
+const BEARINGS: usize = 17;
+/// Entries per pose in a table indexed by a pose and a bearing.
+pub(super) const BEARING_ROW: usize = 32;
+/// In an entry of [`Tables::bearings`]: the target is within the shy distance.
+pub(super) const SHY: u8 = 1 << 7;
 
 /// The player's previous position in the first tick: off the grid. Its tile is [`Tables::nowhere`].
 pub(super) const NOWHERE: Position = Position::new(-1, -1);
@@ -24,278 +32,239 @@ pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
     tile * DIRECTIONS as u16 + direction as u16
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ThreatRules {
-    pub deer_view: View,
-    pub shark_view: View,
-    pub owl_view: View,
-    pub hawk_view: View,
-    pub hawk_patience_moves: i8,
-    pub hawk_rest_moves: i8,
-}
-
-impl ThreatRules {
-    pub const fn new(rules: &Rules) -> Self {
-        Self {
-            deer_view: rules.deer_view,
-            shark_view: rules.shark_view,
-            owl_view: rules.owl_view,
-            hawk_view: rules.hawk_view,
-            hawk_patience_moves: rules.hawk_patience_moves as i8,
-            hawk_rest_moves: rules.hawk_rest_moves as i8,
-        }
-    }
-
-    pub fn clamp_idle_rounds(&self, rounds: i8) -> i8 {
-        rounds.clamp(-self.hawk_rest_moves, self.hawk_patience_moves)
-    }
-}
-
+/// The tables of the streets, and below them those that also depend on the rules. Each is shared by
+/// the worlds for which it is the same.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
     pub graph: StreetGraph,
-    pub rules: ThreatRules,
-    option_order: [Direction; 4],
-    shared_path_order: [Direction; 4],
-    shark_path_order: [Direction; 4],
-    deer_shy_distance_squared: i64,
-    /// For each tile, the directions open to the player, from bit 0 (left) to bit 3 (down).
-    pub player_exits: Vec<u8>,
-    /// The player's tile after a move, at index `tile * 8 + move`.
-    pub player_next: Vec<u16>,
+    /// The player's tile after each [`Move`](super::Move). The last three entries are not used.
+    pub player_next: Arc<[[u16; 8]]>,
     /// For each pose, the pose after a step straight on; [`NONE`] if the way is blocked.
-    pub straight: Vec<u16>,
-    /// The pose after a random pick, at index `tile * 16 + twelfth` (see `twelfths`).
-    pub random_option: Vec<u16>,
-    /// The route byte (see [`routes`]) at index `target * tiles + tile`. The row of
-    /// [`Tables::nowhere`] holds zeros.
-    pub routes: Vec<u8>,
-    /// For each tile, the number of tiles that it sees, including itself.
-    pub views: Vec<u16>,
-    /// The next pose on the shared path, or [`NONE`], at index `tile * 32 + route byte`.
-    pub shared_step: Vec<u16>,
-    /// The next pose on the shark path, or [`NONE`], at index `tile * 32 + route byte`.
-    pub shark_step: Vec<u16>,
+    pub straight: Arc<[u16]>,
+    pub routes: Arc<Routes>,
     /// `2 * width * y + x` of each tile and, last, of [`NOWHERE`]. The difference of two entries
     /// identifies the offset between the positions.
-    pub places: Vec<i32>,
-    /// The bearing of a target from a deer (1 to 16), or 0 within the shy distance, at index
+    pub places: Arc<[i32]>,
+    /// The tiles with at least three options that are not on the map's edge. Those from which the
+    /// most tiles can be seen come first. Ties are broken by tile number.
+    intersections: Arc<[u16]>,
+
+    pub rules: Rules,
+    pub numbers: Arc<Numbers>,
+    pub first_direction: Direction,
+    /// The pose after a random pick, at index `tile * 16 + twelfth` (see [`Numbers`]).
+    pub random_option: Arc<[u16]>,
+    /// The next pose on the shared path, or [`NONE`], at index `tile * 32 + route byte`.
+    pub shared_step: Arc<[u16]>,
+    /// The next pose on the shark path, or [`NONE`], at index `tile * 32 + route byte`.
+    pub shark_step: Arc<[u16]>,
+    /// The bearing of a target from a deer (0 to 16), with [`SHY`] within the shy distance, at index
     /// `places[target] - places[deer] + bearing_offset`.
-    pub bearings: Vec<u8>,
+    pub bearings: Arc<[u8]>,
     pub bearing_offset: i32,
-    /// A deer's next pose, at index `row * poses + pose`. Rows 1 to 16 are for bearings, and later
-    /// rows for the spawns of deer.
-    pub deer_next: Vec<u16>,
-    /// For each number of earlier draws, the next random number times 12, rounded down (0 to 11).
-    pub twelfths: Box<[u8; DRAWS]>,
-    /// At most `hawk_posts` intersections: those from which the most tiles can be seen, best first.
-    /// Ties are broken by tile number.
-    pub best_intersections: Vec<u16>,
-    /// For each number of earlier draws, the memory of a hawk after its next pick.
-    pub hawk_posts: Box<[Memory; DRAWS]>,
+    /// A deer's next pose, at index `pose * 32 + bearing`.
+    pub deer_next: Arc<[u16]>,
 }
 
 impl Tables {
-    /// Builds the tables that do not depend on the routes. The layout must be within the limits.
-    pub fn new(layout: &Layout, rules: &Rules, numbers: &Numbers) -> Self {
+    /// Builds all tables. The layout must be within the limits.
+    pub fn new(graph: StreetGraph, routes: Routes, rules: &Rules) -> Self {
+        let mut straight = Vec::with_capacity(DIRECTIONS * graph.len());
+        for (tile, ways) in (0..).zip(graph.neighbours(Mover::Threat)) {
+            for (direction, &next) in Direction::ALL.into_iter().zip(ways) {
+                straight.push(if next == tile { NONE } else { pose(next, direction) });
+            }
+        }
+        let places = graph.positions().iter().chain(&[NOWHERE]).map(|&position| place(&graph, position));
+        let numbers = Numbers::of(rules);
         let mut tables = Self {
-            graph: StreetGraph::new(layout),
-            rules: ThreatRules::new(rules),
-            option_order: rules.option_order,
-            shared_path_order: rules.shared_path_order,
-            shark_path_order: rules.shark_path_order,
-            deer_shy_distance_squared: rules.deer_shy_distance_squared.into(),
-            player_exits: Vec::new(),
-            player_next: Vec::new(),
-            straight: Vec::new(),
-            random_option: Vec::new(),
-            routes: Vec::new(),
-            views: Vec::new(),
-            shared_step: Vec::new(),
-            shark_step: Vec::new(),
-            places: Vec::new(),
-            bearings: Vec::new(),
-            bearing_offset: 0,
-            deer_next: Vec::new(),
-            twelfths: numbers.twelfths(),
-            best_intersections: Vec::new(),
-            hawk_posts: Box::new([Memory::of_player(0); DRAWS]),
+            player_next: player_next(&graph),
+            straight: straight.into(),
+            routes: Arc::new(routes),
+            places: places.collect(),
+            intersections: intersections(&graph),
+            rules: *rules,
+            first_direction: rules.spawn_order[numbers.pick(0, DIRECTIONS)],
+            numbers,
+            random_option: Arc::default(),
+            shared_step: Arc::default(),
+            shark_step: Arc::default(),
+            bearings: Arc::default(),
+            bearing_offset: place(&graph, Position::new(graph.width(), graph.height())),
+            deer_next: Arc::default(),
+            graph,
         };
-        tables.build_player_tables();
-        tables.build_step_tables(numbers.first_direction(rules));
-        tables.build_deer_tables();
+        tables.random_option = tables.random_options();
+        tables.shared_step = tables.path_steps(rules.shared_path_order);
+        tables.shark_step = tables.path_steps(rules.shark_path_order);
+        tables.bearings = tables.find_bearings();
+        tables.deer_next = tables.deer_steps();
         tables
     }
 
-    pub fn finish(&mut self, routes: RouteBuilder, rules: &Rules, numbers: &Numbers) {
-        (self.routes, self.views) = routes.into_tables();
-        self.best_intersections = self.rank_intersections(rules.hawk_posts.into());
-        self.build_hawk_posts(numbers);
-    }
-
-    pub fn len(&self) -> usize {
-        self.graph.len()
-    }
-
-    #[inline(always)]
-    pub fn nowhere(&self) -> u16 {
-        self.graph.len() as u16
-    }
-
-    pub fn neighbours(&self) -> &[[u16; 4]] {
-        self.graph.neighbours(Mover::Threat)
-    }
-
-    pub fn options(&self, tile: u16) -> impl Iterator<Item = Direction> + '_ {
-        self.option_order.into_iter().filter(move |&direction| self.ahead(tile, direction).is_some())
-    }
-
-    fn option_bits(&self, tile: u16) -> u8 {
-        self.options(tile).fold(0, |bits, direction| bits | 1 << direction as u8)
-    }
-
-    fn ahead(&self, tile: u16, direction: Direction) -> Option<u16> {
-        let next = self.neighbours()[usize::from(tile)][direction as usize];
-        (next != tile).then(|| pose(next, direction))
+    /// Rebuilds the tables that depend on what differs from `rules`.
+    pub fn set_rules(&mut self, rules: &Rules) {
+        let old = std::mem::replace(&mut self.rules, *rules);
+        if (old.first_seed, old.pick_scale) != (rules.first_seed, rules.pick_scale) {
+            self.numbers = Numbers::of(rules);
+        }
+        let first_direction = rules.spawn_order[self.numbers.pick(0, DIRECTIONS)];
+        let old_direction = std::mem::replace(&mut self.first_direction, first_direction);
+        if (old.option_order, old_direction) != (rules.option_order, first_direction) {
+            self.random_option = self.random_options();
+        }
+        if old.shared_path_order != rules.shared_path_order {
+            self.shared_step = self.path_steps(rules.shared_path_order);
+        }
+        if old.shark_path_order != rules.shark_path_order {
+            self.shark_step = self.path_steps(rules.shark_path_order);
+        }
+        if old.deer_shy_distance_squared != rules.deer_shy_distance_squared {
+            self.bearings = self.find_bearings();
+        }
+        if old.option_order != rules.option_order {
+            self.deer_next = self.deer_steps();
+        }
     }
 
     /// Rebuilds the player's tables for a layout with the same walls.
     pub fn set_layout(&mut self, layout: &Layout) {
-        self.graph.set_player_ways(layout);
-        self.build_player_tables();
+        self.graph = self.graph.with_player_ways(layout);
+        self.player_next = player_next(&self.graph);
     }
 
-    fn build_player_tables(&mut self) {
-        self.player_exits.clear();
-        self.player_next.clear();
-        for (tile, neighbours) in (0..).zip(self.graph.neighbours(Mover::Player)) {
-            let mut next = [tile; 8];
-            next[..DIRECTIONS].copy_from_slice(neighbours);
-            let exits = self.graph.ways(Mover::Player, tile);
-            self.player_exits.push(exits.fold(0, |bits, (direction, _)| bits | 1 << direction as u8));
-            self.player_next.extend(next);
+    pub fn len(&self) -> usize {
+        self.player_next.len()
+    }
+
+    #[inline(always)]
+    pub fn nowhere(&self) -> u16 {
+        self.player_next.len() as u16
+    }
+
+    /// A random pick without options results in the tile itself and `first_direction`.
+    fn random_options(&self) -> Arc<[u16]> {
+        let mut poses = Vec::with_capacity(self.len() * TWELFTHS);
+        for (tile, straight) in (0..).zip(self.straight.as_chunks::<DIRECTIONS>().0) {
+            let (mut options, mut count) = ([pose(tile, self.first_direction); DIRECTIONS], 0);
+            for direction in self.rules.option_order {
+                if straight[direction as usize] != NONE {
+                    options[count] = straight[direction as usize];
+                    count += 1;
+                }
+            }
+            poses.extend((0..TWELFTHS).map(|twelfth| options[twelfth * count / 12 % DIRECTIONS]));
         }
+        poses.into()
     }
 
-    /// Builds the tables of single steps. A random pick without options results in the tile itself
-    /// and `first_direction`.
-    fn build_step_tables(&mut self, first_direction: Direction) {
-        let directions = |order: [Direction; 4]| -> [Option<Direction>; ROUTE_BYTES] {
-            std::array::from_fn(|byte| routes::first_nearer(byte as u8, order))
-        };
-        let (shared_path, shark_path) = (directions(self.shared_path_order), directions(self.shark_path_order));
-        for tile in 0..self.len() as u16 {
-            let options: Vec<Direction> = self.options(tile).collect();
-            let straight = Direction::ALL.map(|direction| self.ahead(tile, direction).unwrap_or(NONE));
-            let step = |direction: Option<Direction>| direction.map_or(NONE, |direction| straight[direction as usize]);
-            let random: [u16; TWELFTHS] = std::array::from_fn(|twelfth| match options.len() {
-                0 => pose(tile, first_direction),
-                len => step(options.get(twelfth * len / 12).copied()),
-            });
-            self.straight.extend(straight);
-            self.random_option.extend(random);
-            self.shared_step.extend(shared_path.map(step));
-            self.shark_step.extend(shark_path.map(step));
+    fn path_steps(&self, order: [Direction; 4]) -> Arc<[u16]> {
+        let choices: [u8; ROUTE_BYTES] = std::array::from_fn(|byte| first_choice(byte as u8, order));
+        let mut poses = Vec::with_capacity(self.len() * ROUTE_BYTES);
+        for straight in self.straight.as_chunks::<DIRECTIONS>().0 {
+            let next = step_or(straight, NONE);
+            poses.extend(choices.iter().map(|&choice| next[usize::from(choice % 8)]));
         }
+        poses.into()
     }
 
-    fn stride(&self) -> i32 {
-        2 * self.graph.width()
-    }
-
-    fn place(&self, position: Position) -> i32 {
-        position.y * self.stride() + position.x
+    fn find_bearings(&self) -> Arc<[u8]> {
+        let (width, height) = (self.graph.width(), self.graph.height());
+        let mut bearings = Vec::with_capacity((4 * width * height) as usize);
+        for dy in -height..height {
+            bearings.extend((-width..width).map(|dx| {
+                let is_shy = squared_length((dx, dy)) <= self.rules.deer_shy_distance_squared.into();
+                bearing((dx, dy)) | if is_shy { SHY } else { 0 }
+            }));
+        }
+        bearings.into()
     }
 
     /// For the neighbour in direction `d` and a target at offset `t`, the squared distance is
     /// `|t|^2 - 2 t.d + 1`, so the ranking of the neighbours depends only on the target's bearing.
-    fn build_deer_tables(&mut self) {
-        let stride = self.stride();
-        let (width, height) = (self.graph.width(), self.graph.height());
-        let nowhere = [NOWHERE];
-        self.places = self.graph.positions().iter().chain(&nowhere).map(|&position| self.place(position)).collect();
-        self.bearing_offset = height * stride + width;
-        self.bearings = vec![0; (2 * height * stride) as usize];
-        let row_length = DIRECTIONS * self.len();
-        self.deer_next = vec![NONE; (1 + BEARINGS) * row_length];
-        let options: Vec<u8> = (0..self.len() as u16).map(|tile| self.option_bits(tile)).collect();
-        let mut known = [false; 1 + BEARINGS];
-        for dy in -height..height {
-            for dx in -width..width {
-                if squared_length((dx, dy)) > self.deer_shy_distance_squared {
-                    let bearing = bearing(dx, dy);
-                    self.bearings[(dy * stride + dx + self.bearing_offset) as usize] = bearing;
-                    if !std::mem::replace(&mut known[usize::from(bearing)], true) {
-                        let choices: [_; 16] =
-                            std::array::from_fn(|options| deer_choices(options as u8, self.option_order, (dx, dy)));
-                        let row = &mut self.deer_next[usize::from(bearing) * row_length..][..row_length];
-                        for (tile, (steps, &options)) in row.chunks_exact_mut(DIRECTIONS).zip(&options).enumerate() {
-                            steps.copy_from_slice(&deer_poses(
-                                &self.graph.neighbours(Mover::Threat)[tile],
-                                tile as u16,
-                                &choices[usize::from(options)],
-                            ));
-                        }
-                    }
+    fn deer_steps(&self) -> Arc<[u16]> {
+        let rankings = BEARING_OFFSETS.map(|(dx, dy)| {
+            let mut ranking = self.rules.option_order;
+            ranking.sort_by_key(|direction| -(dx * direction.delta().0 + dy * direction.delta().1));
+            ranking
+        });
+        let mut choices = [[0; BEARINGS]; 16];
+        for (options, choices) in (0..).zip(&mut choices) {
+            choices.iter_mut().zip(rankings).for_each(|(choice, ranking)| *choice = first_choice(options, ranking));
+        }
+        let mut poses = vec![NONE; self.straight.len() * BEARING_ROW];
+        let mut rows = poses.chunks_exact_mut(BEARING_ROW);
+        for (tile, straight) in (0..).zip(self.straight.as_chunks::<DIRECTIONS>().0) {
+            let options =
+                (0..DIRECTIONS).fold(0, |bits, option| bits | usize::from(straight[option] != NONE) << option);
+            for (facing, row) in Direction::ALL.into_iter().zip(rows.by_ref()) {
+                // A deer does not turn back if it has several options.
+                let back = if options.is_power_of_two() { 0 } else { 1 << facing.reverse() as usize };
+                let next = step_or(straight, pose(tile, facing));
+                for (step, &choice) in row.iter_mut().zip(&choices[options & !back]) {
+                    *step = next[usize::from(choice % 8)];
                 }
             }
         }
+        poses.into()
     }
 
-    /// For each direction that a deer on `tile` may face, its next pose with a target at `offset`.
-    pub fn deer_steps(&self, tile: u16, offset: (i32, i32)) -> [u16; DIRECTIONS] {
-        deer_poses(
-            &self.neighbours()[usize::from(tile)],
-            tile,
-            &deer_choices(self.option_bits(tile), self.option_order, offset),
-        )
+    /// A deer's next pose with a target at `offset`.
+    pub fn deer_step(&self, pose: u16, offset: (i32, i32)) -> u16 {
+        self.deer_next[usize::from(pose) * BEARING_ROW + usize::from(bearing(offset))]
     }
 
-    /// Adds a row to `deer_next` for a deer with this spawn. Returns the row's index.
-    pub fn add_deer_home(&mut self, spawn: Position) -> u16 {
-        let row_length = DIRECTIONS * self.len();
-        let place = self.place(spawn);
-        for (tile, &position) in self.graph.positions().iter().enumerate() {
-            let bearing = self.bearings[(place - self.places[tile] + self.bearing_offset) as usize];
-            let steps = match usize::from(bearing) {
-                0 => self.deer_steps(tile as u16, (spawn.x - position.x, spawn.y - position.y)),
-                bearing => {
-                    let known = &self.deer_next[bearing * row_length + DIRECTIONS * tile..];
-                    [known[0], known[1], known[2], known[3]]
-                }
-            };
-            self.deer_next.extend(steps);
-        }
-        (self.deer_next.len() / row_length - 1) as u16
+    /// At most [`Rules::hawk_posts`] intersections, best first.
+    pub fn best_intersections(&self) -> &[u16] {
+        &self.intersections[..self.intersections.len().min(self.rules.hawk_posts.into())]
     }
 
-    pub fn clear_deer_homes(&mut self) {
-        self.deer_next.truncate((1 + BEARINGS) * self.straight.len());
-    }
-
-    fn build_hawk_posts(&mut self, numbers: &Numbers) {
-        let posts = &self.best_intersections;
-        let nowhere = Memory::of_player(self.graph.len() as u16);
-        for (memory, pick) in self.hawk_posts.iter_mut().zip(numbers.picks(posts.len())) {
-            *memory = posts.get(pick).map_or(nowhere, |&post| Memory::of_post(post));
-        }
-    }
-
-    /// Unlike the server, counts a tile in its own view, which does not change the ranking.
-    fn rank_intersections(&self, posts_max: usize) -> Vec<u16> {
-        let (width, height) = (self.graph.width(), self.graph.height());
-        let is_inner = |p: Position| p.x >= 1 && p.x <= width - 2 && p.y >= 1 && p.y <= height - 2;
-        let mut ranked: Vec<u16> = (0..self.len() as u16)
-            .filter(|&tile| is_inner(self.graph.position(tile)) && self.options(tile).count() >= 3)
-            .collect();
-        ranked.sort_by_key(|&tile| std::cmp::Reverse(self.views[usize::from(tile)]));
-        ranked.truncate(posts_max);
-        ranked
+    /// The memory of a hawk after it picks a post.
+    pub fn hawk_post(&self, draws: u16) -> Memory {
+        let posts = self.best_intersections();
+        let post = posts.get(self.numbers.pick(draws, posts.len()));
+        post.map_or(Memory::of_player(self.nowhere()), |&post| Memory::of_post(post))
     }
 
     pub fn route(&self, target: u16, tile: u16) -> u8 {
-        self.routes[usize::from(target) * self.len() + usize::from(tile)]
+        self.routes.table[usize::from(tile) * self.routes.row + usize::from(target)]
     }
+}
+
+/// The first direction in `order` among the options; 4 if there are none.
+fn first_choice(options: u8, order: [Direction; 4]) -> u8 {
+    first_nearer(options, order).map_or(4, |direction| direction as u8)
+}
+
+/// The poses for each result of [`first_choice`], with `other` if there are no options.
+fn step_or(&[left, right, up, down]: &[u16; DIRECTIONS], other: u16) -> [u16; 8] {
+    [left, right, up, down, other, other, other, other]
+}
+
+fn player_next(graph: &StreetGraph) -> Arc<[[u16; 8]]> {
+    let next = |(tile, &[left, right, up, down]): (u16, &[u16; 4])| [left, right, up, down, tile, tile, tile, tile];
+    (0..).zip(graph.neighbours(Mover::Player)).map(next).collect()
+}
+
+fn intersections(graph: &StreetGraph) -> Arc<[u16]> {
+    let is_intersection = |&tile: &u16| {
+        let Position { x, y } = graph.position(tile);
+        let is_inner = x >= 1 && x <= graph.width() - 2 && y >= 1 && y <= graph.height() - 2;
+        is_inner && graph.ways(Mover::Threat, tile).count() >= 3
+    };
+    let mut ranked: Vec<u16> = (0..graph.len() as u16).filter(is_intersection).collect();
+    ranked.sort_by_cached_key(|&tile| {
+        // Unlike the server, counts a tile in its own view, which does not change the ranking.
+        let mut visible = 0;
+        for_each_visible(graph, tile.into(), |_| visible += 1);
+        Reverse(visible)
+    });
+    ranked.into()
+}
+
+/// See [`Tables::places`].
+pub(super) fn place(graph: &StreetGraph, position: Position) -> i32 {
+    2 * graph.width() * position.y + position.x
 }
 
 /// Computed in 64 bits, because 32 bits could overflow on very long maps.
@@ -304,48 +273,27 @@ pub(super) fn squared_length((dx, dy): (i32, i32)) -> i64 {
     dx * dx + dy * dy
 }
 
-/// For each direction that a deer may face, the option that it takes; `None` if it has no options.
-/// If it has several, it does not turn back, and takes the option nearest to the target. The first
-/// in `order` wins ties.
-fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Option<Direction>; DIRECTIONS] {
-    let is_open = |direction: &Direction| options >> *direction as u8 & 1 == 1;
-    let only = if options.count_ones() == 1 { Direction::ALL.into_iter().find(is_open) } else { None };
-    let distance_squared = |direction: &Direction| {
-        let (sx, sy) = direction.delta();
-        squared_length((dx - sx, dy - sy))
+/// An offset with each bearing: from 1, odd on the rays at multiples of 45°, even in the octants
+/// between them.
+#[rustfmt::skip]
+const BEARING_OFFSETS: [(i32, i32); BEARINGS] = [
+    (0, 0), (1, 0), (2, 1), (1, 1), (1, 2), (0, 1), (-1, 2), (-1, 1), (-2, 1), (-1, 0), (-2, -1), (-1, -1), (-1, -2),
+    (0, -1), (1, -2), (1, -1), (2, -1),
+];
+
+fn bearing((dx, dy): (i32, i32)) -> u8 {
+    /// The bearings by the signs of `dx`, `dy` and `|dx| - |dy|`.
+    const BY_SIGNS: [u8; 27] = {
+        let (mut table, mut bearing) = ([0; 27], 0);
+        while bearing < BEARINGS {
+            table[signs(BEARING_OFFSETS[bearing])] = bearing as u8;
+            bearing += 1;
+        }
+        table
     };
-    Direction::ALL.map(|facing| {
-        let forward = order.into_iter().filter(|&direction| direction != facing.reverse() && is_open(&direction));
-        only.or_else(|| forward.min_by_key(distance_squared))
-    })
+    BY_SIGNS[signs((dx, dy))]
 }
 
-fn deer_poses(neighbours: &[u16; 4], tile: u16, choices: &[Option<Direction>; DIRECTIONS]) -> [u16; DIRECTIONS] {
-    Direction::ALL.map(|facing| match choices[facing as usize] {
-        Some(direction) => pose(neighbours[direction as usize], direction),
-        None => pose(tile, facing),
-    })
-}
-
-/// Returns 1 to 16: odd on the rays at multiples of 45°, even in the octants between them.
-fn bearing(dx: i32, dy: i32) -> u8 {
-    let (across, along) = (dx.abs(), dy.abs());
-    match (dx.signum(), dy.signum(), across.cmp(&along) as i8) {
-        (1, 0, _) => 1,
-        (1, 1, 1) => 2,
-        (1, 1, 0) => 3,
-        (1, 1, _) => 4,
-        (0, 1, _) => 5,
-        (-1, 1, -1) => 6,
-        (-1, 1, 0) => 7,
-        (-1, 1, _) => 8,
-        (-1, 0, _) => 9,
-        (-1, -1, 1) => 10,
-        (-1, -1, 0) => 11,
-        (-1, -1, _) => 12,
-        (0, -1, _) => 13,
-        (1, -1, -1) => 14,
-        (1, -1, 0) => 15,
-        (_, _, _) => 16,
-    }
+const fn signs((dx, dy): (i32, i32)) -> usize {
+    (9 * dx.signum() + 3 * dy.signum() + (dx.abs() - dy.abs()).signum() + 13) as usize
 }

@@ -6,8 +6,8 @@ use std::hint::select_unpredictable;
 use super::memory::Memory;
 use super::picks::{DRAWS, TWELFTHS};
 use super::routes::{ROUTE_BYTES, SEES};
-use super::tables::{DIRECTIONS, NONE, Tables};
-use super::{Spawn, Style, View};
+use super::tables::{BEARING_ROW, DIRECTIONS, NONE, SHY, Tables, place};
+use super::{Spawn, StreetGraph, Style, View};
 
 pub(super) const LANES: usize = 8;
 
@@ -28,23 +28,21 @@ pub(super) struct LaneMap {
     /// For each [`lane_rank`], the exclusive end of its lanes, which start at the previous rank's
     /// end.
     ends: [u8; Style::ALL.len()],
-    /// For each lane with a deer, the row of [`Tables::deer_next`] for moves towards its spawn.
-    deer_homes: [u16; LANES],
+    /// For each lane, the number in [`Tables::places`] of the threat's spawn.
+    homes: [i32; LANES],
     /// For each lane, a mask of the pose bits to hash: the direction affects only bulls and deer.
     pub pose_masks: [u16; LANES],
 }
 
 impl LaneMap {
-    pub fn new(threats: &[Spawn], tables: &mut Tables) -> Self {
-        let mut map = Self { ends: [0; Style::ALL.len()], deer_homes: [0; LANES], pose_masks: [NONE; LANES] };
+    pub fn new(threats: &[Spawn], graph: &StreetGraph) -> Self {
+        let mut map = Self { ends: [0; Style::ALL.len()], homes: [0; LANES], pose_masks: [NONE; LANES] };
         for (rank, end) in map.ends.iter_mut().enumerate() {
             let last = threats.iter().rposition(|threat| lane_rank(threat.style) <= rank);
             *end = last.map_or(0, |lane| lane as u8 + 1);
         }
         for (lane, threat) in threats.iter().enumerate() {
-            if threat.style == Style::Deer {
-                map.deer_homes[lane] = tables.add_deer_home(threat.position);
-            }
+            map.homes[lane] = place(graph, threat.position);
             if !goes_by_direction(threat.style) {
                 map.pose_masks[lane] = !(DIRECTIONS as u16 - 1);
             }
@@ -190,10 +188,12 @@ impl Block {
     #[inline(always)]
     fn deer(&mut self, tables: &Tables, lane: u8, map: &LaneMap, player: PlayerView) {
         let (pose, tile) = self.pose(lane);
-        let target = at(&tables.places, usize::from(player.tile(tables.rules.deer_view))) + tables.bearing_offset;
-        let bearing = at(&tables.bearings, (target - at(&tables.places, tile)) as usize);
-        let row = select_unpredictable(bearing == 0, at(&map.deer_homes, usize::from(lane)), u16::from(bearing));
-        self.set_pose(lane, at(&tables.deer_next, usize::from(row) * tables.straight.len() + usize::from(pose)));
+        let origin = tables.bearing_offset - at(&tables.places, tile);
+        let target = at(&tables.places, usize::from(player.tile(tables.rules.deer_view)));
+        let to_player = at(&tables.bearings, (target + origin) as usize);
+        let to_home = at(&tables.bearings, (at(&map.homes, usize::from(lane)) + origin) as usize);
+        let bearing = select_unpredictable(to_player & SHY != 0, to_home & !SHY, to_player);
+        self.set_pose(lane, at(&tables.deer_next, usize::from(pose) * BEARING_ROW + usize::from(bearing)));
     }
 
     #[inline(always)]
@@ -242,15 +242,15 @@ impl Block {
         let memory = at_mut(&mut self.memories, usize::from(lane));
         let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));
         if arrived {
-            *idle_rounds = if memory.is_post() { -tables.rules.hawk_rest_moves } else { 0 };
+            *idle_rounds = if memory.is_post() { -(tables.rules.hawk_rest_moves as i8) } else { 0 };
             *memory = Memory::of_player(tables.len() as u16);
             return;
         }
         *idle_rounds += 1;
-        if *idle_rounds > tables.rules.hawk_patience_moves {
+        if *idle_rounds > tables.rules.hawk_patience_moves as i8 {
             // If there are no posts to pick from, the hawk still draws a number, but gets no post.
             let draws = at_mut(&mut self.draws, usize::from(lane));
-            *memory = tables.hawk_posts[usize::from(*draws) % DRAWS];
+            *memory = tables.hawk_post(*draws);
             *draws += 1;
             *idle_rounds = 0;
         }
@@ -259,12 +259,12 @@ impl Block {
 
 #[inline(always)]
 fn route(tables: &Tables, target: usize, tile: usize) -> u8 {
-    at(&tables.routes, target * tables.len() + tile)
+    at(&tables.routes.table, tile * tables.routes.row + target)
 }
 
 #[inline(always)]
 fn random_option(tables: &Tables, tile: usize, draws: u16) -> u16 {
-    let twelfth = tables.twelfths[usize::from(draws) % DRAWS];
+    let twelfth = tables.numbers.twelfths[usize::from(draws) % DRAWS];
     at(&tables.random_option, tile * TWELFTHS + usize::from(twelfth))
 }
 

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use thiserror::Error;
 
 use super::memory::Memory;
@@ -11,18 +13,18 @@ use super::{
     Position, Rules, Spawn, StreetGraph, Style, StyleMemory, Threat,
 };
 
-/// A map and its rules, with the lookup tables that the game needs.
+/// A map and its rules, with the lookup tables that the game needs. Worlds share the tables that are
+/// the same for them, so copies are cheap, and so is a world that differs from another one only in
+/// its rules, threats or see-through tiles.
 #[derive(Clone, Debug)]
 pub struct World {
-    pub(super) layout: Layout,
-    pub(super) rules: Rules,
+    pub(super) layout: Arc<Layout>,
     pub(super) tables: Tables,
-    pub(super) lane_maps: Vec<LaneMap>,
+    pub(super) lane_maps: Arc<[LaneMap]>,
     /// For each threat in map order, the number of its lane. Lane 8 starts the second block.
-    pub(super) lanes: Vec<u8>,
+    pub(super) lanes: Arc<[u8]>,
     pub(super) clock: Clock,
     pub(super) shape: Shape,
-    pub(super) first_direction: Direction,
 }
 
 /// A threat's pose and memory as the numbers that the tables use.
@@ -83,20 +85,27 @@ pub enum PlacementError {
 }
 
 impl World {
-    pub(super) fn assign_lanes(&mut self) {
-        let threats = &self.layout.threats;
+    pub(super) fn of_tables(layout: &Layout, tables: Tables, clock: Clock) -> Self {
+        let threats = &layout.threats;
         let mut order: Vec<usize> = (0..threats.len()).collect();
         order.sort_by_key(|&index| lane_rank(threats[index].style));
-        self.lanes = vec![0; order.len()];
+        let mut lanes = vec![0; order.len()];
         for (lane, &index) in order.iter().enumerate() {
-            self.lanes[index] = lane as u8;
+            lanes[index] = lane as u8;
         }
         let sorted: Vec<Spawn> = order.iter().map(|&index| threats[index]).collect();
-        self.lane_maps = sorted.chunks(LANES).map(|block| LaneMap::new(block, &mut self.tables)).collect();
-        if self.lane_maps.is_empty() {
-            self.lane_maps.push(LaneMap::new(&[], &mut self.tables));
+        let mut blocks: Vec<&[Spawn]> = sorted.chunks(LANES).collect();
+        if blocks.is_empty() {
+            blocks.push(&[]);
         }
-        self.shape = Shape::new(self.tables.len(), threats);
+        Self {
+            lane_maps: blocks.into_iter().map(|block| LaneMap::new(block, &tables.graph)).collect(),
+            lanes: lanes.into(),
+            shape: Shape::new(tables.len(), threats),
+            layout: Arc::new(layout.clone()),
+            tables,
+            clock,
+        }
     }
 
     /// The map.
@@ -106,7 +115,7 @@ impl World {
 
     /// The rules of the game.
     pub fn rules(&self) -> &Rules {
-        &self.rules
+        &self.tables.rules
     }
 
     /// The schedule of the threats' moves.
@@ -147,7 +156,7 @@ impl World {
         };
         for (index, spawn) in self.layout.threats.iter().enumerate() {
             let (block, lane) = state.lane_mut(self.lanes[index]);
-            block.poses[lane] = pose(self.tile(spawn.position), self.first_direction);
+            block.poses[lane] = pose(self.tile(spawn.position), self.tables.first_direction);
             block.draws[lane] = FIRST_DRAWS;
         }
         state.check_caught();
@@ -197,7 +206,7 @@ impl World {
         block.poses[lane] = pose(tile, threat.direction);
         block.draws[lane] = threat.draws.clamp(FIRST_DRAWS, LAST_TICK + 1);
         block.memories[lane] = memory;
-        block.idle_rounds[lane] = self.tables.rules.clamp_idle_rounds(threat.idle_rounds);
+        block.idle_rounds[lane] = self.rules().clamp_idle_rounds(threat.idle_rounds);
         Ok(())
     }
 
@@ -234,9 +243,9 @@ impl World {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
         self.check_shape(state);
         let stale = state.player;
-        let present = self.tables.player_next[usize::from(stale) * 8 + player_move as usize];
+        let present = self.tile_after(state, player_move);
         state.player = present;
-        if self.rules.no_jump && state.is_threat_on(present) {
+        if self.tables.rules.no_jump && state.is_threat_on(present) {
             state.is_caught = true;
             return;
         }
@@ -341,8 +350,7 @@ impl World {
             Action::MoveNowhere(_) => return Err(ActionError::NoPosition),
             Action::Unknown(_) => return Err(ActionError::Unknown),
         };
-        let exits = self.tables.player_exits[usize::from(state.player)];
-        Ok((exits >> direction as u8 & 1 == 1).then_some(direction))
+        Ok((self.tile_after(state, direction.into()) != state.player).then_some(direction))
     }
 
     fn first_step_to(&self, player: u16, x: f64, y: f64) -> Result<Direction, ActionError> {
@@ -360,19 +368,19 @@ impl World {
             return Err(ActionError::AlreadyThere(position));
         }
         let nearer = self.tables.route(target, player) & routes::NEARER;
-        routes::first_nearer(nearer, self.rules.shared_path_order).ok_or(ActionError::Unreachable(position))
+        routes::first_nearer(nearer, self.rules().shared_path_order).ok_or(ActionError::Unreachable(position))
     }
 
     /// Returns the possible moves: the open directions (left, right, up, down), then staying.
     pub fn moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
-        let exits = self.tables.player_exits[usize::from(state.player)];
-        Move::ALL.into_iter().filter(move |&m| m == Move::Stay || exits >> m as u8 & 1 == 1)
+        let (player, next) = (state.player, self.tables.player_next[usize::from(state.player)]);
+        Move::ALL.into_iter().filter(move |&m| m == Move::Stay || next[m as usize] != player)
     }
 
     /// Returns the player's tile after a move, as a tile number of [`World::graph`].
     #[inline]
     pub fn tile_after(&self, state: &State, player_move: Move) -> u16 {
-        self.tables.player_next[usize::from(state.player) * 8 + player_move as usize]
+        self.tables.player_next[usize::from(state.player)][player_move as usize]
     }
 
     /// True if a threat is on or next to the move's target tile, and so may catch the player there.
