@@ -27,7 +27,7 @@ pub(super) struct Block {
 pub(super) struct LaneMap {
     /// For each [`lane_rank`], the exclusive end of its lanes, which start at the previous rank's
     /// end.
-    ends: [u8; Style::ALL.len()],
+    ends: [usize; Style::ALL.len()],
     /// For each lane, the number in [`Tables::places`] of the threat's spawn.
     homes: [i32; LANES],
     /// For each lane, a mask of the pose bits to hash: the direction affects only bulls and deer.
@@ -39,7 +39,7 @@ impl LaneMap {
         let mut map = Self { ends: [0; Style::ALL.len()], homes: [0; LANES], pose_masks: [NONE; LANES] };
         for (rank, end) in map.ends.iter_mut().enumerate() {
             let last = threats.iter().rposition(|threat| lane_rank(threat.style) <= rank);
-            *end = last.map_or(0, |lane| lane as u8 + 1);
+            *end = last.map_or(0, |lane| lane + 1);
         }
         for (lane, threat) in threats.iter().enumerate() {
             map.homes[lane] = place(graph, threat.position);
@@ -155,30 +155,30 @@ impl Block {
     }
 
     #[inline(always)]
-    fn pose(&self, lane: u8) -> (u16, usize) {
-        let pose = at(&self.poses, usize::from(lane));
+    fn pose(&self, lane: usize) -> (u16, usize) {
+        let pose = at(&self.poses, lane);
         (pose, usize::from(pose / DIRECTIONS as u16))
     }
 
     #[inline(always)]
-    fn set_pose(&mut self, lane: u8, pose: u16) {
-        *at_mut(&mut self.poses, usize::from(lane)) = pose;
+    fn set_pose(&mut self, lane: usize, pose: u16) {
+        *at_mut(&mut self.poses, lane) = pose;
     }
 
     #[inline(always)]
-    fn goldfish(&mut self, tables: &Tables, lane: u8) {
+    fn goldfish(&mut self, tables: &Tables, lane: usize) {
         let (_, tile) = self.pose(lane);
-        let draws = at_mut(&mut self.draws, usize::from(lane));
+        let draws = at_mut(&mut self.draws, lane);
         let pose = random_option(tables, tile, *draws);
         *draws += 1;
         self.set_pose(lane, pose);
     }
 
     #[inline(always)]
-    fn bull(&mut self, tables: &Tables, lane: u8) {
+    fn bull(&mut self, tables: &Tables, lane: usize) {
         let (pose, tile) = self.pose(lane);
         let straight = at(&tables.straight, usize::from(pose));
-        let draws = at_mut(&mut self.draws, usize::from(lane));
+        let draws = at_mut(&mut self.draws, lane);
         let turn = random_option(tables, tile, *draws);
         let blocked = straight == NONE;
         *draws += u16::from(blocked);
@@ -186,18 +186,18 @@ impl Block {
     }
 
     #[inline(always)]
-    fn deer(&mut self, tables: &Tables, lane: u8, map: &LaneMap, player: PlayerView) {
+    fn deer(&mut self, tables: &Tables, lane: usize, map: &LaneMap, player: PlayerView) {
         let (pose, tile) = self.pose(lane);
         let origin = tables.bearing_offset - at(&tables.places, tile);
         let target = at(&tables.places, usize::from(player.tile(tables.rules.deer_view)));
         let to_player = at(&tables.bearings, (target + origin) as usize);
-        let to_home = at(&tables.bearings, (at(&map.homes, usize::from(lane)) + origin) as usize);
+        let to_home = at(&tables.bearings, (at(&map.homes, lane) + origin) as usize);
         let bearing = select_unpredictable(to_player & SHY != 0, to_home & !SHY, to_player);
         self.set_pose(lane, at(&tables.deer_next, usize::from(pose) * BEARING_ROW + usize::from(bearing)));
     }
 
     #[inline(always)]
-    fn shark(&mut self, tables: &Tables, lane: u8, player: PlayerView) {
+    fn shark(&mut self, tables: &Tables, lane: usize, player: PlayerView) {
         let (pose, tile) = self.pose(lane);
         let target = player.tile(tables.rules.shark_view);
         let step = at(&tables.shark_step, tile * ROUTE_BYTES + usize::from(route(tables, usize::from(target), tile)));
@@ -205,9 +205,9 @@ impl Block {
     }
 
     #[inline(always)]
-    fn owl(&mut self, tables: &Tables, lane: u8, player: PlayerView) {
+    fn owl(&mut self, tables: &Tables, lane: usize, player: PlayerView) {
         let (pose, tile) = self.pose(lane);
-        let memory = at_mut(&mut self.memories, usize::from(lane));
+        let memory = at_mut(&mut self.memories, lane);
         *memory =
             select_unpredictable(player.owls_look, Memory::of_player(player.tile(tables.rules.owl_view)), *memory);
         let byte = route(tables, usize::from(memory.tile()), tile);
@@ -216,11 +216,11 @@ impl Block {
     }
 
     #[inline(always)]
-    fn hawk(&mut self, tables: &Tables, lane: u8, player: PlayerView) {
+    fn hawk(&mut self, tables: &Tables, lane: usize, player: PlayerView) {
         let player = player.tile(tables.rules.hawk_view);
         let (pose, tile) = self.pose(lane);
-        let memory = at_mut(&mut self.memories, usize::from(lane));
-        let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));
+        let memory = at_mut(&mut self.memories, lane);
+        let idle_rounds = at_mut(&mut self.idle_rounds, lane);
         // Neither lookup needs the other's result, so the processor can run both at the same time.
         let to_player = route(tables, usize::from(player), tile);
         let to_memory = route(tables, usize::from(memory.tile()), tile);
@@ -238,9 +238,9 @@ impl Block {
     }
 
     #[inline(always)]
-    fn hawk_stays(&mut self, tables: &Tables, lane: u8, arrived: bool) {
-        let memory = at_mut(&mut self.memories, usize::from(lane));
-        let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));
+    fn hawk_stays(&mut self, tables: &Tables, lane: usize, arrived: bool) {
+        let memory = at_mut(&mut self.memories, lane);
+        let idle_rounds = at_mut(&mut self.idle_rounds, lane);
         if arrived {
             *idle_rounds = if memory.is_post() { -(tables.rules.hawk_rest_moves as i8) } else { 0 };
             *memory = Memory::of_player(tables.len() as u16);
@@ -249,7 +249,7 @@ impl Block {
         *idle_rounds += 1;
         if *idle_rounds > tables.rules.hawk_patience_moves as i8 {
             // If there are no posts to pick from, the hawk still draws a number, but gets no post.
-            let draws = at_mut(&mut self.draws, usize::from(lane));
+            let draws = at_mut(&mut self.draws, lane);
             *memory = tables.hawk_post(*draws);
             *draws += 1;
             *idle_rounds = 0;

@@ -282,15 +282,29 @@ impl World {
     }
 
     /// Plays `moves`, and stops early if the game ends. Returns the number of moves played. Panics
-    /// like [`World::step`].
+    /// like [`World::step`], but is faster.
     pub fn play_moves(&self, state: &mut State, moves: &[Move]) -> usize {
-        for (played, &player_move) in moves.iter().enumerate() {
-            if state.is_over() {
-                return played;
+        self.check_shape(state);
+        // Copies of the tick and the player can stay in registers.
+        let (mut tick, mut player, no_jump) = (state.tick, state.player, self.tables.rules.no_jump);
+        let mut played = 0;
+        while played < moves.len() && tick <= LAST_TICK && !state.is_caught {
+            let stale = if tick == FIRST_TICK { self.tables.nowhere() } else { player };
+            player = self.tables.player_next[usize::from(player)][moves[played] as usize];
+            played += 1;
+            if no_jump && state.is_threat_on(player) {
+                state.is_caught = true;
+                break;
             }
-            self.step(state, player_move);
+            let clock_tick = self.clock.tick(tick);
+            tick += 1;
+            if clock_tick.threats_move() {
+                self.advance(state, PlayerView { present: player, stale, owls_look: clock_tick.owls_look });
+            }
+            state.is_caught = state.is_threat_on(player);
         }
-        moves.len()
+        (state.tick, state.player) = (tick, player);
+        played
     }
 
     /// The state after a move. Panics like [`World::step`].
