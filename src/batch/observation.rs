@@ -10,6 +10,7 @@ use thiserror::Error;
 use super::features::Features;
 use super::values::{FAR_STEPS, scaled_tick, ticks_until_move};
 use super::window::{WINDOW_PLANES, WINDOW_SIDE, Windows};
+use crate::game::routes::NEARER;
 use crate::game::{
     Direction, LAST_TICK, Move, Mover, PlacementError, Position, State, Style, Threat, Tile, UNREACHED, World,
 };
@@ -119,25 +120,32 @@ pub enum NumbersError {
     Placement(#[from] PlacementError),
 }
 
-/// With more open tiles than this, `reaches` stays empty: it would take more than 16 MiB.
-const TABULATED_TILES: usize = 1024;
+/// A number for each move. Three unused elements pad the array to the size of a vector register.
+type ByMove = [i16; 8];
 
-/// For each move, the number of steps from one threat, or from the nearest threat, to the player's
-/// tile after the move; -1 if the move is blocked, and [`FAR_STEPS`] without a path. Three unused
-/// elements pad the array to 128 bits, the size of a vector register.
-type Reach = [i16; 8];
+/// For each set of moves, -1 for the moves in it, 1 for the other steps, and 0 for staying.
+const STEPS_BY_NEARER: [ByMove; 16] = {
+    let mut table = [[1, 1, 1, 1, 0, 0, 0, 0]; 16];
+    let mut index = 0;
+    while index < 64 {
+        if (index / 4) >> (index % 4) & 1 == 1 {
+            table[index / 4][index % 4] = -1;
+        }
+        index += 1;
+    }
+    table
+};
 
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
     shape: Shape,
     places: Vec<[i16; 2]>,
-    /// For each tile, the player's tile after each move.
-    next: Vec<[u16; Move::ALL.len()]>,
-    /// A threat's number of steps from tile `from` to tile `to`, at index `from * tiles + to`.
-    steps: Vec<i16>,
-    /// For each pair of a player's and a threat's tile, at index `player * tiles + threat`. Empty
-    /// if there are more than [`TABULATED_TILES`] tiles.
-    reaches: Vec<Reach>,
+    /// For each tile, -1 for the player's moves that are blocked, and 0 for the others.
+    blocked: Vec<ByMove>,
+    /// For each pair of a player's and a threat's tile, at index `player * tiles + threat`: the steps
+    /// between them times 16, plus a bit for each move of the player that leads nearer to the threat.
+    /// [`u16::MAX`] if there is no path.
+    reaches: Vec<u16>,
     /// For each tick, the ticks until the threats move; 0 if they move in that tick.
     waits: Vec<u8>,
     styles: Vec<u8>,
@@ -151,52 +159,34 @@ pub(super) struct Observer {
 impl Observer {
     pub fn new(world: &World, shape: Shape) -> Self {
         let graph = world.graph();
-        let far = |steps: u16| if steps == UNREACHED { FAR_STEPS } else { steps as i16 };
-        let tiles = 0..graph.len() as u16;
         let mut streets = vec![0; shape.planes().iter().product()];
         for &position in graph.positions() {
             let place = position.y as usize * shape.width + position.x as usize;
             streets[place] = u8::from(world.layout().tile(position) == Tile::Open);
             streets[shape.height * shape.width + place] = 1;
         }
-        let next = |(tile, &[left, right, up, down]): (usize, &[u16; 4])| [left, right, up, down, tile as u16];
-        let mut observer = Self {
+        let blocked = |(tile, ways): (u16, &[u16; 4])| {
+            let mut blocked = [0; 8];
+            blocked.iter_mut().zip(ways).for_each(|(blocked, &next)| *blocked = -i16::from(next == tile));
+            blocked
+        };
+        let reaches = |player| {
+            let reach = move |(threat, steps)| match steps {
+                UNREACHED => u16::MAX,
+                steps => steps << 4 | u16::from(world.route_bits(threat, player) & NEARER),
+            };
+            (0..).zip(graph.distances(Mover::Threat, player)).map(reach)
+        };
+        Self {
             shape,
             places: graph.positions().iter().map(|position| [position.x as i16, position.y as i16]).collect(),
-            next: graph.neighbours(Mover::Player).iter().enumerate().map(next).collect(),
-            steps: tiles.flat_map(|tile| graph.distances(Mover::Threat, tile)).map(far).collect(),
-            reaches: Vec::new(),
+            blocked: (0..).zip(graph.neighbours(Mover::Player)).map(blocked).collect(),
+            reaches: (0..graph.len() as u16).flat_map(reaches).collect(),
             waits: (0..=LAST_TICK + 1).map(|tick| ticks_until_move(world, tick)).collect(),
             styles: world.layout().threats.iter().map(|threat| threat.style as u8).collect(),
             streets,
             windows: OnceLock::new(),
             features: OnceLock::new(),
-        };
-        if graph.len() <= TABULATED_TILES {
-            let pairs = (0..graph.len()).flat_map(|player| (0..graph.len()).map(move |threat| (player, threat)));
-            observer.reaches = pairs.map(|(player, threat)| observer.computed_reach(player, threat)).collect();
-        }
-        observer
-    }
-
-    fn reach_by(&self, player: usize, steps: impl Fn(usize) -> i16) -> Reach {
-        let mut reach = [0; 8];
-        for (index, (reach, &next)) in reach.iter_mut().zip(&self.next[player]).enumerate() {
-            let is_blocked = index < Move::Stay as usize && usize::from(next) == player;
-            *reach = if is_blocked { -1 } else { steps(usize::from(next)) };
-        }
-        reach
-    }
-
-    fn computed_reach(&self, player: usize, threat: usize) -> Reach {
-        self.reach_by(player, |next| self.steps[threat * self.places.len() + next])
-    }
-
-    #[inline(always)]
-    fn reach(&self, player: usize, threat: usize) -> Reach {
-        match self.reaches.get(player * self.places.len() + threat) {
-            Some(&reach) => reach,
-            None => self.computed_reach(player, threat),
         }
     }
 
@@ -207,17 +197,21 @@ impl Observer {
     pub fn write_compact(&self, world: &World, state: &State, out: &mut [i16]) {
         let (header, threats) = out.split_at_mut(COMPACT_HEADER);
         let player = usize::from(world.tile_after(state, Move::Stay));
-        let mut clearance = self.reach_by(player, |_| FAR_STEPS);
+        let reaches = &self.reaches[player * self.places.len()..][..self.places.len()];
+        let mut clearance = [FAR_STEPS; 8];
         let mut rows = threats.chunks_exact_mut(COMPACT_THREAT);
         for (index, (&style, row)) in self.styles.iter().zip(rows.by_ref()).enumerate() {
             let (tile, direction) = world.threat_pose(state, index);
-            let reach = self.reach(player, usize::from(tile));
-            for (clearance, reach) in clearance.iter_mut().zip(reach) {
-                *clearance = reach.min(*clearance);
+            let reach = reaches[usize::from(tile)];
+            // Without a path, more than `FAR_STEPS` after any move.
+            let steps = if reach == u16::MAX { FAR_STEPS + 1 } else { (reach >> 4) as i16 };
+            for (clearance, step) in clearance.iter_mut().zip(STEPS_BY_NEARER[usize::from(reach % 16)]) {
+                *clearance = (steps + step).min(*clearance);
             }
             let [x, y] = self.places[usize::from(tile)];
-            row.copy_from_slice(&[x, y, direction as i16, i16::from(style), reach[Move::Stay as usize]]);
+            row.copy_from_slice(&[x, y, direction as i16, i16::from(style), steps.min(FAR_STEPS)]);
         }
+        clearance.iter_mut().zip(self.blocked[player]).for_each(|(clearance, blocked)| *clearance |= blocked);
         rows.for_each(|row| row.fill(-1));
         let [x, y] = self.places[player];
         let (tick, wait) = (state.tick() as i16, i16::from(self.wait(state)));
@@ -278,8 +272,8 @@ impl Observer {
     }
 
     pub fn action_mask(&self, tile: u16) -> Option<[i8; Move::ALL.len()]> {
-        let next = self.next.get(usize::from(tile))?;
-        Some(std::array::from_fn(|index| i8::from(index == Move::Stay as usize || next[index] != tile)))
+        let blocked = self.blocked.get(usize::from(tile))?;
+        Some(std::array::from_fn(|index| 1 + blocked[index] as i8))
     }
 }
 
