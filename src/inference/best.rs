@@ -52,7 +52,7 @@ impl Learner {
         } else {
             rules.shark_path_order = nearest(orders, expected.shark_path_order);
         }
-        // The deer narrow down the option order. The picks' seed and scale determine the posts.
+        // The deer narrow down the option order. The picks' seed determines the posts.
         let deer_orders = deer.orders(0).or(deer.orders(1));
         let picks = self.explanations.found.iter().find(|one| deer_orders.contains(one.order));
         let posts = self.posts(deadline)?;
@@ -82,8 +82,8 @@ impl Learner {
         let deer_orders = [0, 1].map(|view| deer.orders(view));
         let any = deer_orders[0].or(deer_orders[1]);
         match picks {
-            Some(&PickExplanation { order, first_seed, scale, .. }) => {
-                (rules.option_order, rules.first_seed, rules.pick_scale) = (order, first_seed, scale);
+            Some(&PickExplanation { order, first_seed }) => {
+                (rules.option_order, rules.first_seed) = (order, first_seed);
             }
             None => {
                 let both = any.and(self.sets.picks.orders);
@@ -105,7 +105,7 @@ impl Learner {
 
     fn best_posts(&self, posts: &[(u16, u16, u16)], rules: &mut Rules) {
         let expected = &self.expected;
-        let counts = post_counts(posts, &picks_of(rules));
+        let counts = post_counts(posts, rules.first_seed, rules.pick_scale);
         if !counts.is_empty() && !counts.contains(&expected.hawk_posts) {
             let distance = |count: &u16| count.abs_diff(expected.hawk_posts);
             rules.hawk_posts = counts.into_iter().min_by_key(distance).unwrap_or(expected.hawk_posts);
@@ -142,7 +142,7 @@ impl Learner {
         let counts = if posts.is_empty() {
             u128::MAX
         } else {
-            post_counts(posts, &picks_of(rules)).into_iter().fold(0, |bits, count| bits | bit(count))
+            post_counts(posts, rules.first_seed, rules.pick_scale).into_iter().fold(0, |bits, count| bits | bit(count))
         };
         let within = [0, 1].map(|view| HawkExplanation {
             view,
@@ -237,9 +237,9 @@ impl Learner {
         }
         if has(Style::Goldfish) || has(Style::Bull) {
             for one in self.explanations.found.iter().take(breadth + 1) {
-                let PickExplanation { order, first_seed, scale, .. } = *one;
+                let PickExplanation { order, first_seed } = *one;
                 if self.sets.deer.orders(view_order(best.deer_view)).contains(order) {
-                    add(Rules { option_order: order, first_seed, pick_scale: scale, ..*best });
+                    add(Rules { option_order: order, first_seed, ..*best });
                 }
             }
         }
@@ -312,11 +312,6 @@ impl Learner {
 fn phase_after(rules: &Rules, tick: u16) -> Option<Personality> {
     let phase = rules.phase_clocks.personality_at(tick.saturating_sub(2));
     Personality::ALL.into_iter().find(|&later| later > phase)
-}
-
-fn picks_of(rules: &Rules) -> PickExplanation {
-    let scale = rules.pick_scale;
-    PickExplanation { order: rules.option_order, first_seed: rules.first_seed, scale, scales: (scale, scale) }
 }
 
 fn view_of(view: usize) -> View {

@@ -6,7 +6,6 @@ use super::clock::{ClockEvidence, ClockFilter, ClockSets, Reports, clock_sets};
 use super::learner::{Decided, Learner, Unexplained, post_counts};
 use super::orders::Orders;
 use super::paths::OWL_MINUTE_MAX;
-use super::picks::PickExplanation;
 use super::variants::Parameter;
 use crate::game::{Clock, Direction, Personalities, Rules, Style};
 use crate::search::Deadline;
@@ -47,9 +46,9 @@ pub struct Findings {
 }
 
 impl Learner {
-    /// Searches for explanations of the picks, which can take seconds, and returns the findings.
+    /// Searches for explanations of the picks and returns the findings.
     pub fn findings(&mut self) -> Findings {
-        self.solve_picks_wholly();
+        self.solve_picks();
         let mut rules = self.best();
         let mut conflicts = Vec::new();
         let all_evidence: Vec<&[ClockEvidence]> = self.all_evidence();
@@ -65,7 +64,7 @@ impl Learner {
             (true, Reports::Ignored) => Personalities::Mismatched,
         };
         if self.sets.picks.count > 0 && self.explanations.found.is_empty() && self.explanations.is_decisive {
-            conflicts.push("no first seed and scale within the search limits explain the picks".to_owned());
+            conflicts.push("no first seed within 1,000 of the expected one explains the picks".to_owned());
         }
         let words = self.words();
         let is_shared = |style| words.iter().filter(|(_, other)| *other == style).count() > 1;
@@ -129,8 +128,8 @@ impl Learner {
                 Some(_) => None,
                 None => Some("not observed".to_owned()),
             },
-            Parameter::FirstSeed => self.open_picks(|one| one.first_seed.to_string()),
-            Parameter::PickScale => self.open_scale(),
+            Parameter::FirstSeed => self.open_seed(),
+            Parameter::PickScale => Some("not searched for".to_owned()),
             Parameter::DeerShyDistance => {
                 let alive = || sets.deer.0.iter().flatten().filter(|(low, high)| low <= high);
                 let low = alive().map(|range| range.0).min()?;
@@ -176,7 +175,10 @@ impl Learner {
                 let posts = self.posts(Deadline::NEVER).unwrap_or_default();
                 let seeds = self.explanations.found.iter().copied();
                 let counts: BTreeSet<u32> = match self.explanations.is_decisive {
-                    true => seeds.flat_map(|one| post_counts(&posts, &one)).map(u32::from).collect(),
+                    true => seeds
+                        .flat_map(|one| post_counts(&posts, one.first_seed, rules.pick_scale))
+                        .map(u32::from)
+                        .collect(),
                     false => (1..=20).collect(),
                 };
                 numbers(counts.into_iter(), 20)
@@ -185,33 +187,19 @@ impl Learner {
         }
     }
 
-    fn open_picks(&self, value: impl Fn(&PickExplanation) -> String) -> Option<String> {
-        let found = &self.explanations.found;
+    fn open_seed(&self) -> Option<String> {
         if self.sets.picks.count == 0 {
             return Some("not observed".to_owned());
         }
         if !self.explanations.is_decisive {
             return Some(format!("too few choices to tell ({})", self.sets.picks.count));
         }
-        let values: BTreeSet<String> = found.iter().map(value).collect();
-        match values.len() {
+        let seeds: BTreeSet<i32> = self.explanations.found.iter().map(|one| one.first_seed).collect();
+        match seeds.len() {
             0 => Some(NO_EXPLANATION.to_owned()),
             1 => None,
-            _ => Some(values.into_iter().take(6).collect::<Vec<_>>().join(" or ")),
+            _ => Some(seeds.iter().take(6).map(i32::to_string).collect::<Vec<_>>().join(" or ")),
         }
-    }
-
-    /// Describes the remaining scales, or the reason why they are unknown. `None` if they form a
-    /// range so narrow that the found scale counts as certain.
-    fn open_scale(&self) -> Option<String> {
-        let range = |one: &PickExplanation| format!("{} to {}", one.scales.0, one.scales.1);
-        let single = self.open_picks(range);
-        if single.is_some() {
-            return single;
-        }
-        let one = self.explanations.found.first()?;
-        let width = (one.scales.1 - one.scales.0).abs();
-        (width > 0.05).then(|| range(one))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::search::Deadline;
 use super::clock::{ClockEvidence, ClockFilter, Reports};
 use super::hawk::{FEW_POSTS_MAX, Hawk, HawkSets};
 use super::paths::{Deer, Owls, Sharks};
-use super::picks::{Effort, Pick, PickExplanation, PickExplanations, PickSearch, Picks, pick};
+use super::picks::{Pick, PickExplanations, PickSearch, Picks, pick};
 use super::streets::{Sight, Step, Streets, StyleWord, Views};
 use super::variants::Parameter;
 
@@ -418,7 +418,8 @@ impl Learner {
         );
         if let Some(draw) = draw.filter(|_| self.sets.picks.count > picks) {
             let picks = &self.sets.picks;
-            self.explanations.found.retain(|one| picks.explains_draw(one, draw));
+            let scale = self.expected.pick_scale;
+            self.explanations.found.retain(|one| picks.explains_draw(one, draw.into(), scale));
         }
         if !is_explained {
             let (tile, direction) = step.threats[threat];
@@ -519,20 +520,21 @@ impl Learner {
         }
         game.solved_at = moves.max(1);
         let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
-        Task::Solve(Box::new(PickSearch::new(&self.sets.picks, &self.expected, deer, Effort::TICK)))
+        Task::Solve(Box::new(PickSearch::new(&self.sets.picks, &self.expected, deer)))
     }
 
-    /// Searches for explanations of the picks within the limits [`Effort::WHOLE`], which can take
-    /// seconds. Keeps those that also explain the known posts of hawks.
-    pub fn solve_picks_wholly(&mut self) {
+    /// Searches for explanations of the picks. Keeps those that also explain the known posts of
+    /// hawks.
+    pub(super) fn solve_picks(&mut self) {
         self.reconcile();
         let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
         self.explanations = match self.sets.picks.count {
             0 => PickExplanations::default(),
-            _ => self.sets.picks.explanations(&self.expected, deer, Effort::WHOLE),
+            _ => PickSearch::new(&self.sets.picks, &self.expected, deer).finish(),
         };
         let posts = self.posts(Deadline::NEVER).unwrap_or_default();
-        self.explanations.found.retain(|one| !post_counts(&posts, one).is_empty());
+        let scale = self.expected.pick_scale;
+        self.explanations.found.retain(|one| !post_counts(&posts, one.first_seed, scale).is_empty());
     }
 
     /// The known posts of all games, in the format of [`Sets::posts`]. `None` if the deadline
@@ -884,13 +886,13 @@ fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Parameter, usiz
     }
 }
 
-/// The distinguishable values of `hawk_posts` with which the explanation `one` picks these posts.
-pub(super) fn post_counts(posts: &[(u16, u16, u16)], one: &PickExplanation) -> Vec<u16> {
+/// The distinguishable values of `hawk_posts` with which this first seed and scale pick these posts.
+pub(super) fn post_counts(posts: &[(u16, u16, u16)], first_seed: i32, scale: f64) -> Vec<u16> {
     let most = posts.iter().map(|&(.., places)| places).max().unwrap_or(0).max(FEW_POSTS_MAX as u16);
     let explains = |count: u16| {
         posts.iter().all(|&(draw, place, places)| {
             let len = usize::from(count.min(places));
-            pick(one.first_seed, draw.into(), one.scale, len) == usize::from(place) && place < count
+            pick(first_seed, draw.into(), scale, len) == usize::from(place) && place < count
         })
     };
     (1..=most).filter(|&count| posts.is_empty() || explains(count)).collect()

@@ -17,7 +17,6 @@ pub use findings::{Finding, Findings};
 pub(crate) use learner::IDENTIFY_MOVES;
 pub use learner::{Decided, Learner, Unexplained};
 pub use orders::Orders;
-pub use picks::{Effort, Pick, PickExplanation, PickExplanations, Picks};
 pub(crate) use streets::Streets;
 pub use streets::{Sight, StyleWord};
 pub use variants::{Difference, Parameter, differences, first_direction, phase_clock, variant, view_name};
