@@ -5,9 +5,9 @@
 //! each hypothesis, and drops the hypotheses that the observed pose refutes. If it refutes all of
 //! them, the tracker generates new ones. Plans use the *best* hypothesis, the first of those left.
 //!
-//! A threat of unknown style, or with too many mispredictions, is *unmodelled*: its moves are not
-//! predicted. After every few moves of such a threat, the tracker tries the six styles in turn
-//! until one explains the threat's latest moves, unless the map is too large.
+//! A threat of unknown style, or with too many mispredictions, is *unmodelled*: plans do not predict
+//! its moves. Its hypotheses are of every style, unless the map is too large. Once the threats have
+//! moved [`IDENTIFY_MOVES`] times, the most specific style that is left becomes the threat's style.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -19,13 +19,13 @@ use crate::inference::IDENTIFY_MOVES;
 use crate::planner::ObservedThreat;
 use crate::search::{Deadline, Generator};
 
-use super::deadline::Deadlines;
 use super::observation::{Observation, ObservedPose};
 use super::records::KnownMap;
 
 /// From this number on, each misprediction makes the threat unmodelled.
 const MISPREDICTIONS_MAX: u32 = 3;
-/// Maximum hypotheses per threat. Initially, even a hawk on the largest map has fewer.
+/// Maximum hypotheses per threat. Initially, even a hawk on the largest map has fewer, and so has an
+/// unmodelled threat on a map of [`IDENTIFY_TILES_MAX`] tiles.
 const HYPOTHESES_MAX: usize = 10_000;
 /// Maximum predictions per observation, one per threat, hypothesis and tick. They take a few
 /// milliseconds.
@@ -44,7 +44,7 @@ const STATES_TRIED_MAX: usize = 600;
 const DRAWS_TRIED_MAX: u16 = 24;
 const CATCHES_MAX: usize = 3;
 
-/// The largest map, in open tiles, on which the tracker has time to identify styles.
+/// The largest map, in open tiles, on which the tracker has time for a second world.
 const IDENTIFY_TILES_MAX: usize = 1024;
 
 #[derive(Debug)]
@@ -57,17 +57,8 @@ pub(super) struct Beliefs {
     pub message_indices: Vec<usize>,
     pub best: Vec<Threat>,
     pub unmodelled: Vec<ObservedThreat>,
-    scratch_world: Option<World>,
-    trial: Option<StyleTrial>,
-}
-
-#[derive(Debug)]
-struct StyleTrial {
-    index: usize,
-    /// The index of the style in [`identify_order`].
-    style: usize,
-    assumed: ThreatBelief,
-    tick: u16,
+    /// A world with one threat of each style, for the hypotheses about unmodelled threats.
+    styles_world: Option<World>,
 }
 
 pub(super) struct BeliefStep<'a> {
@@ -75,8 +66,7 @@ pub(super) struct BeliefStep<'a> {
     /// The player's position at the start of each tick from `first_tick` to the tick of the
     /// observation. If empty, nothing is predicted.
     pub path: &'a [Position],
-    /// The latest observations, one per tick, without gaps. The step processes the last of them.
-    pub log: &'a [Observation],
+    pub observation: &'a Observation,
     /// For each threat whose style has changed: its index in the messages, and its new style.
     pub restyled: &'a [(usize, Option<Style>)],
     /// False right after missed messages, and for some time after the bot joins or rejoins a
@@ -108,8 +98,7 @@ impl Beliefs {
             message_indices: Vec::new(),
             best: Vec::new(),
             unmodelled: Vec::new(),
-            scratch_world: None,
-            trial: None,
+            styles_world: None,
         };
         beliefs.rebuild_world(map)?;
         beliefs.summarize();
@@ -167,25 +156,30 @@ impl Beliefs {
         let context = PriorContext::new(&map.layout, &self.world, step.first_tick, player, limit);
         for &(index, style) in step.restyled {
             self.threats[index].set_style(style, &context);
-            self.trial.take_if(|trial| trial.index == index);
         }
         self.refresh(map);
     }
 
-    pub fn step(&mut self, step: &BeliefStep<'_>, map: &mut KnownMap, deadlines: Deadlines) {
-        let Some(observation) = step.log.last() else { return };
+    pub fn step(&mut self, step: &BeliefStep<'_>, map: &mut KnownMap, deadline: Deadline) {
+        let observation = step.observation;
         if !step.restyled.is_empty() {
             let player = step.path.first().copied().unwrap_or(observation.player);
-            self.set_styles(step, player, map, deadlines.decision);
+            self.set_styles(step, player, map, deadline);
         }
         let ticks = step.path.len().saturating_sub(1);
-        let limit = HypothesisLimit::new(self.message_indices.len() * ticks, deadlines.decision);
+        let limit = HypothesisLimit::new(self.threats.len() * ticks, deadline);
+        self.build_styles_world(map);
         for (pair, tick) in step.path.windows(2).zip(step.first_tick..) {
+            let step = (tick, pair[0], pair[1]);
             for (world_index, &index) in self.message_indices.iter().enumerate() {
-                self.threats[index].predict(&self.world, world_index, (tick, pair[0], pair[1]), limit);
+                self.threats[index].predict(&self.world, |_| world_index, step, limit);
+            }
+            for threat in self.threats.iter_mut().filter(|threat| threat.is_unmodelled()) {
+                let Some(world) = &self.styles_world else { break };
+                threat.predict(world, |style| style as usize, step, limit);
             }
         }
-        let limit = HypothesisLimit::new(self.threats.len(), deadlines.decision);
+        let limit = HypothesisLimit::new(self.threats.len(), deadline);
         let context = PriorContext::new(&map.layout, &self.world, observation.tick, observation.player, limit);
         for (threat, &observed) in self.threats.iter_mut().zip(&observation.threats) {
             threat.update(observed, &context, step.counts_mispredictions);
@@ -193,57 +187,20 @@ impl Beliefs {
                 threat.reinitialise(observed, &context);
             }
         }
-        self.identify_styles(step.log, &map.layout, deadlines.inference);
         self.refresh(map);
     }
 
-    fn identify_styles(&mut self, log: &[Observation], layout: &Layout, deadline: Deadline) {
-        let Some(last) = log.last().filter(|_| self.world.open_tiles() <= IDENTIFY_TILES_MAX) else { return };
-        let moves = self.world.clock().moves_before(last.tick);
-        while !deadline.is_past() {
-            let Some(trial) = &mut self.trial else {
-                let Some(index) = self.threats.iter().position(|threat| threat.is_identification_due(moves)) else {
-                    return;
-                };
-                self.threats[index].moves_at_last_attempt = moves;
-                self.try_style(index, 0, log, layout);
-                continue;
-            };
-            let scratch = self.scratch_world.as_ref().expect("a trial has a world");
-            match trial.advance(log, scratch) {
-                None => {}
-                Some(true) => {
-                    let StyleTrial { index, assumed: ThreatBelief { style, hypotheses, .. }, .. } =
-                        self.trial.take().expect("the trial that has ended");
-                    (self.threats[index].style, self.threats[index].hypotheses) = (style, hypotheses);
-                }
-                Some(false) => {
-                    let (index, style) = (trial.index, trial.style + 1);
-                    self.try_style(index, style, log, layout);
-                }
-            }
-        }
-    }
-
-    fn try_style(&mut self, index: usize, style: usize, log: &[Observation], layout: &Layout) {
-        self.trial = None;
-        let (threat, number) = (&self.threats[index], style);
-        let Some(style) = identify_order().nth(number) else { return };
-        let first = log.partition_point(|observation| observation.tick < threat.unexplained_since);
-        let Some(first) = log.get(first) else { return };
-        let scratch = self.scratch_world.get_or_insert_with(|| self.world.clone());
-        let Some(direction) = first.threats[index].direction else { return };
-        let is_short = scratch.clock().moves_before(first.tick) + IDENTIFY_MOVES > threat.moves_at_last_attempt;
-        let spawn = Spawn { style, position: threat.spawn() };
-        if is_short || scratch.set_layout(&Layout { threats: vec![spawn], ..layout.clone() }).is_err() {
+    fn build_styles_world(&mut self, map: &KnownMap) {
+        if !self.threats.iter().any(|threat| threat.is_unmodelled() && !threat.hypotheses.is_empty()) {
             return;
         }
-        let position = first.threats[index].position;
-        let mut assumed = ThreatBelief { style: Some(style), position, direction, ..threat.clone() };
-        let limit = HypothesisLimit::new(1, Deadline::NEVER);
-        let context = PriorContext::new(scratch.layout(), scratch, first.tick, first.player, limit);
-        assumed.hypotheses = assumed.prior(&context, Conduct::Unknown);
-        self.trial = Some(StyleTrial { index, style: number, assumed, tick: first.tick });
+        let world = self.styles_world.take_if(|world| world.layout().tiles != map.layout.tiles);
+        if world.is_some() || self.styles_world.is_none() {
+            let threats = Style::ALL.map(|style| Spawn { style, position: map.layout.player }).to_vec();
+            let mut world = world.unwrap_or_else(|| self.world.clone());
+            let is_built = world.set_layout(&Layout { threats, ..map.layout.clone() }).is_ok();
+            self.styles_world = Some(world).filter(|_| is_built);
+        }
     }
 
     pub fn refresh(&mut self, map: &mut KnownMap) {
@@ -382,24 +339,6 @@ impl HypothesisLimit {
     }
 }
 
-impl StyleTrial {
-    /// Predicts one tick. Returns whether the style explains the log; `None` if not yet decided.
-    fn advance(&mut self, log: &[Observation], scratch: &World) -> Option<bool> {
-        let next = log.partition_point(|observation| observation.tick <= self.tick);
-        let Some(before) = next.checked_sub(1).map(|before| &log[before]) else { return Some(false) };
-        let Some(now) = log.get(next) else { return Some(true) };
-        if before.tick != self.tick {
-            return Some(false);
-        }
-        let limit = HypothesisLimit::new(1, Deadline::NEVER);
-        self.assumed.predict(scratch, 0, (before.tick, before.player, now.player), limit);
-        let observed = now.threats[self.index];
-        self.assumed.hypotheses.retain(|hypothesis| hypothesis.agrees(observed));
-        self.tick = now.tick;
-        if self.assumed.hypotheses.is_empty() { Some(false) } else { None }
-    }
-}
-
 /// Whether a threat is assumed to have kept the rules so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Conduct {
@@ -411,20 +350,22 @@ enum Conduct {
 
 #[derive(Clone, Debug)]
 struct ThreatBelief {
+    /// `None` if the threat is unmodelled.
     style: Option<Style>,
     first_position: Position,
     is_spawn_known: bool,
     position: Position,
     direction: Direction,
-    /// Best first. Empty if the threat is unmodelled.
+    /// Best first. If the threat is unmodelled, the hypotheses are of all styles, the most specific
+    /// first.
     hypotheses: Vec<Hypothesis>,
     /// The number of observations that no hypothesis predicted, or at which `best_wrong_count`
     /// exceeded its maximum. Includes only those with [`BeliefStep::counts_mispredictions`].
     mispredictions: u32,
     best_wrong_count: u32,
-    /// A new style must explain the moves from this tick on.
-    unexplained_since: u16,
-    moves_at_last_attempt: u16,
+    /// For an unmodelled threat, the number of moves that threats had made when its hypotheses were
+    /// generated.
+    unmodelled_since_moves: u16,
 }
 
 impl ThreatBelief {
@@ -438,10 +379,9 @@ impl ThreatBelief {
             hypotheses: Vec::new(),
             mispredictions: 0,
             best_wrong_count: 0,
-            unexplained_since: context.tick,
-            moves_at_last_attempt: context.moves_before(context.tick),
+            unmodelled_since_moves: 0,
         };
-        belief.hypotheses = belief.prior(context, Conduct::ByTheRules);
+        belief.generate(context, Conduct::ByTheRules);
         belief
     }
 
@@ -450,7 +390,7 @@ impl ThreatBelief {
     }
 
     fn is_unmodelled(&self) -> bool {
-        self.hypotheses.is_empty()
+        self.style.is_none()
     }
 
     fn best(&self) -> Option<&Threat> {
@@ -504,12 +444,13 @@ impl ThreatBelief {
     fn predict(
         &mut self,
         world: &World,
-        world_index: usize,
+        index_of: impl Fn(Style) -> usize,
         (tick, stale, now): (u16, Position, Position),
         limit: HypothesisLimit,
     ) {
         let draws = 1..=1 + world.clock().moves_before(tick);
-        let step = |threat: &Threat| world.threat_after(world_index, threat, tick, stale, now).unwrap_or(*threat);
+        let step =
+            |threat: &Threat| world.threat_after(index_of(threat.style), threat, tick, stale, now).unwrap_or(*threat);
         let step_deer = |deer: &Threat, home| world.deer_after(deer, home, tick, stale, now).unwrap_or(*deer);
         let mut predicted = Vec::with_capacity(self.hypotheses.len());
         let hypotheses_max = limit.now();
@@ -538,10 +479,12 @@ impl ThreatBelief {
     fn update(&mut self, observed: ObservedPose, context: &PriorContext<'_>, counts: bool) {
         self.position = observed.position;
         self.direction = observed.direction.or(self.best().map(|best| best.direction)).unwrap_or(self.direction);
+        let agrees = |hypothesis: &Hypothesis| hypothesis.agrees(observed);
         if self.is_unmodelled() {
+            self.hypotheses.retain(agrees);
+            self.identify(context);
             return;
         }
-        let agrees = |hypothesis: &Hypothesis| hypothesis.agrees(observed);
         let is_best_right = agrees(&self.hypotheses[0]);
         if self.hypotheses.iter().any(agrees) {
             self.hypotheses.retain(agrees);
@@ -558,17 +501,24 @@ impl ThreatBelief {
         self.best_wrong_count = 0;
         self.mispredictions += u32::from(counts);
         if self.mispredictions >= MISPREDICTIONS_MAX {
-            self.hypotheses.clear();
-            // A new style must explain the moves from the previous tick on.
-            self.unexplained_since = context.tick - 1;
-            self.moves_at_last_attempt = context.moves_before(context.tick - 1);
+            self.set_style(None, context);
             return;
         }
         self.regenerate(context);
     }
 
-    fn is_identification_due(&self, moves: u16) -> bool {
-        self.is_unmodelled() && moves >= self.moves_at_last_attempt + IDENTIFY_MOVES
+    /// Adopts the most specific style that explains enough moves. If no style explains them, starts
+    /// again.
+    fn identify(&mut self, context: &PriorContext<'_>) {
+        let moves = context.moves_before(context.tick);
+        let Some(&Hypothesis { threat: Threat { style, .. }, .. }) = self.hypotheses.first() else {
+            self.generate(context, Conduct::Unknown);
+            return;
+        };
+        if moves >= self.unmodelled_since_moves + IDENTIFY_MOVES {
+            self.style = Some(style);
+            self.hypotheses.retain(|hypothesis| hypothesis.threat.style == style);
+        }
     }
 
     fn regenerate(&mut self, context: &PriorContext<'_>) {
@@ -578,7 +528,8 @@ impl ThreatBelief {
             ..*hypothesis
         });
         let mut known = HashSet::new();
-        let all: Vec<Hypothesis> = kept.chain(self.prior(context, Conduct::Unknown)).collect();
+        let prior = self.style.map_or_else(Vec::new, |style| self.prior(style, context, Conduct::Unknown));
+        let all: Vec<Hypothesis> = kept.chain(prior).collect();
         let all = all.into_iter().filter(|hypothesis| known.insert(*hypothesis));
         self.hypotheses = all.take(context.limit.now()).collect();
     }
@@ -586,22 +537,39 @@ impl ThreatBelief {
     fn reinitialise(&mut self, observed: ObservedPose, context: &PriorContext<'_>) {
         self.position = observed.position;
         self.direction = observed.direction.unwrap_or(self.direction);
-        if !self.is_unmodelled() {
-            self.hypotheses = self.prior(context, Conduct::ByTheRules);
+        self.generate(context, Conduct::ByTheRules);
+    }
+
+    /// Replaces all hypotheses.
+    fn generate(&mut self, context: &PriorContext<'_>, conduct: Conduct) {
+        if let Some(style) = self.style {
+            self.hypotheses = self.prior(style, context, conduct);
+            return;
         }
+        self.hypotheses.clear();
+        self.unmodelled_since_moves = context.moves_before(context.tick);
+        if context.world.open_tiles() > IDENTIFY_TILES_MAX {
+            return;
+        }
+        let mut styles = Style::ALL;
+        styles.sort_by_key(|style| style.specificity_rank());
+        for style in styles {
+            let prior = self.prior(style, context, Conduct::Unknown).into_iter();
+            let home = |home: Option<Position>| home.or(Some(self.first_position)).filter(|_| style == Style::Deer);
+            let with_home = prior.map(|hypothesis| Hypothesis { home: home(hypothesis.home), ..hypothesis });
+            self.hypotheses.extend(with_home);
+        }
+        self.hypotheses.truncate(context.limit.now());
     }
 
     fn set_style(&mut self, style: Option<Style>, context: &PriorContext<'_>) {
         self.style = style;
         self.best_wrong_count = 0;
-        self.unexplained_since = context.tick;
-        self.moves_at_last_attempt = context.moves_before(context.tick);
-        self.hypotheses = self.prior(context, Conduct::Unknown);
+        self.generate(context, Conduct::Unknown);
     }
 
-    /// Returns possible hidden states, likeliest first.
-    fn prior(&self, context: &PriorContext<'_>, conduct: Conduct) -> Vec<Hypothesis> {
-        let Some(style) = self.style else { return Vec::new() };
+    /// Returns the possible hidden states of a threat of this style, likeliest first.
+    fn prior(&self, style: Style, context: &PriorContext<'_>, conduct: Conduct) -> Vec<Hypothesis> {
         let keeps_rules = conduct == Conduct::ByTheRules;
         let moves = context.moves_before(context.tick);
         let are_draws_known = moves == 0 || !style.draws() || (style.draws_every_move() && keeps_rules);
@@ -680,12 +648,6 @@ fn moves_before_catch(
         }
     }
     None
-}
-
-fn identify_order() -> impl Iterator<Item = Style> {
-    let mut order = Style::ALL;
-    order.sort_by_key(|style| style.specificity_rank());
-    order.into_iter()
 }
 
 #[cfg(test)]

@@ -11,12 +11,16 @@ pub(super) struct History {
     pub styles_before: Vec<Option<Style>>,
     /// Observations that the tracker has not processed yet, oldest first.
     pub queue: VecDeque<Observation>,
-    pub log: Vec<Observation>,
     /// Sent moves whose effects the tracker has not observed yet.
     pub sent: Vec<Sent>,
 }
 
 impl History {
+    /// Forgets the commands sent before this tick.
+    pub fn forget_sent(&mut self, tick: u16) {
+        self.sent.retain(|sent| sent.tick >= tick);
+    }
+
     pub fn restyled(&self) -> Vec<(usize, Option<Style>)> {
         let styles = self.styles_before.iter().zip(&self.styles).enumerate();
         styles.filter(|(_, (before, now))| before != now).map(|(index, (_, now))| (index, *now)).collect()

@@ -19,7 +19,6 @@ use super::options::BotOptions;
 use super::reconstruct::{Gap, Path, reconstruct};
 use super::records::{History, KnownMap, Sent};
 
-const LOG_TICKS_MAX: usize = 200;
 /// Wrong predictions do not count for this long after the bot joins or rejoins a running game.
 const GRACE_TICKS: u16 = 100;
 /// A tile is assumed to be see-through once the probability that late commands caused all its
@@ -84,9 +83,8 @@ pub(super) fn track(
             }
             let first = history.queue.pop_front()?;
             let layout = builder.layout().clone();
-            let tracker = Tracker::new(layout, builder.finish(), &history.styles, &first, deadlines.decision).ok()?;
-            restart_log(history, first);
-            Box::new(tracker)
+            history.forget_sent(first.tick);
+            Box::new(Tracker::new(layout, builder.finish(), &history.styles, &first, deadlines.decision).ok()?)
         }
     };
     let mut processed = 0;
@@ -171,14 +169,10 @@ impl Tracker {
         if is_rejoin {
             self.grace_until = self.tick + GRACE_TICKS;
         }
-        if ticks == 1 {
-            extend_log(history, observation);
-        } else {
-            restart_log(history, observation);
-        }
-        let step =
-            BeliefStep { first_tick, path: &path, log: &history.log, restyled, counts_mispredictions, is_rejoin };
-        self.beliefs.step(&step, &mut self.map, deadlines);
+        history.forget_sent(self.tick);
+        let observation = &observation;
+        let step = BeliefStep { first_tick, path: &path, observation, restyled, counts_mispredictions, is_rejoin };
+        self.beliefs.step(&step, &mut self.map, deadlines.decision);
     }
 
     fn reconstruct_gap(&self, sent: &[Sent], observation: &Observation, deadline: Deadline) -> Path {
@@ -248,9 +242,7 @@ impl Replay {
         let layout = Layout { player: first.player, threats: spawns(styles, first), ..tracker.map.layout.clone() };
         let world = tracker.beliefs.world.rebuilt(&layout, rules)?;
         let tracker = Tracker::new(layout, world, styles, first, Deadline::NEVER)?;
-        let mut history = History::default();
-        restart_log(&mut history, first.clone());
-        Ok(Self { tracker, history, processed: 1 })
+        Ok(Self { tracker, history: History::default(), processed: 1 })
     }
 
     pub fn advance(&mut self, log: &[Observation], deadline: Deadline) -> bool {
@@ -282,19 +274,6 @@ impl Replay {
         tracker.beliefs.world_count += before.beliefs.world_count + 1;
         tracker
     }
-}
-
-fn restart_log(history: &mut History, observation: Observation) {
-    history.log.clear();
-    extend_log(history, observation);
-}
-
-fn extend_log(history: &mut History, observation: Observation) {
-    if history.log.len() == LOG_TICKS_MAX {
-        history.log.remove(0);
-    }
-    history.sent.retain(|sent| sent.tick >= observation.tick);
-    history.log.push(observation);
 }
 
 #[cfg(test)]
@@ -337,9 +316,7 @@ mod tests {
             let styles: Vec<Option<Style>> = layout.threats.iter().map(|threat| Some(threat.style)).collect();
             let first = observation(world, state);
             let tracker = Tracker::new(layout.clone(), world.clone(), &styles, &first, far_deadlines().decision);
-            let mut history = History::default();
-            restart_log(&mut history, first);
-            Self { tracker: tracker.expect("a map"), history }
+            Self { tracker: tracker.expect("a map"), history: History::default() }
         }
 
         fn send(&mut self, tick: u16, player_move: Move) {
