@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::exhaustive::ExhaustiveSearch;
 use super::neighbourhood::NeighbourhoodSearch;
 use super::root::{Progress, Root};
-use super::{Budget, Guard, Outcome, Solution, SurvivalOptions, SurvivalSearch};
-use crate::game::{FIRST_TICK, LAST_TICK, Plan, State, World};
+use super::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
+use crate::game::{FIRST_TICK, LAST_TICK, Move, Plan, State, World};
 use crate::proof::{self, Bracket, Found, Hopeless, LineSearch, Proof, Prover, Resources, invalid, prover, read_line};
 use crate::search::BudgetMeter;
 
@@ -54,10 +54,8 @@ struct SavedLine {
 }
 
 impl Decider {
-    /// Creates a decider. It ignores the options `slack_moves` and `guard`, because its bounds hold
-    /// for all lines.
+    /// Creates a decider.
     pub fn new(options: SurvivalOptions) -> Self {
-        let options = SurvivalOptions { slack_moves: 0, guard: Guard::None, ..options };
         Self {
             options,
             is_for_play: false,
@@ -273,7 +271,8 @@ impl LineSearch for Lines {
     }
 
     fn search(&mut self, world: &World, root: &State, is_hopeless: Hopeless<'_>, budget: Budget) -> Found {
-        let found = self.search.solve_pruned(world, root, LAST_TICK + 1, budget, Some(is_hopeless));
+        let is_open = |world: &World, _: &State, _: Move, after: &State| !is_hopeless(world, after);
+        let found = self.search.solve_filtered(world, root, LAST_TICK + 1, budget, &[&is_open]);
         let Solution { outcome, moves, final_tick, simulated_ticks, .. } = found;
         Found { moves, final_tick, is_exhausted: outcome == Outcome::Doomed, simulated_ticks }
     }
@@ -332,18 +331,6 @@ mod tests {
         let second = solve(&mut decider, &without);
         assert_ne!(first, second);
         assert_eq!(second, solve(&mut Decider::new(SurvivalOptions::default()), &without));
-    }
-
-    #[test]
-    fn slack_and_guard_do_not_change_the_answer() {
-        let world = world("P....S");
-        let solve = |slack_moves, guard| {
-            let options = SurvivalOptions { slack_moves, guard, ..SurvivalOptions::default() };
-            Decider::new(options).solve(&world, &world.start(), Budget::ticks(200_000))
-        };
-        let solution = solve(0, Guard::None);
-        assert_eq!(solution.outcome, Outcome::Doomed);
-        assert_eq!([solve(2, Guard::None), solve(0, Guard::Always)], [solution.clone(), solution]);
     }
 
     #[test]

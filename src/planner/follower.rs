@@ -3,7 +3,7 @@
 use crate::game::{Move, State, World};
 
 #[derive(Clone, Debug)]
-pub(super) struct PlanFollower {
+pub(crate) struct PlanFollower {
     moves: Vec<Move>,
     position: usize,
     expected: State,

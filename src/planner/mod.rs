@@ -34,6 +34,7 @@ pub use certificate::{Certificate, CertificateError, ProofEnd};
 pub use choice::{Choice, Planner, PlannerFailure, Source};
 use choice::{TICKS_DEFAULT, meter_with_default};
 pub use decider::Decider;
+pub(crate) use follower::PlanFollower;
 pub use grammar::ExpressionPlanner;
 pub use host::{PlannerFactory, PlannerHost};
 pub use learnt::{Model, ModelHost};
@@ -48,7 +49,8 @@ pub use show_off::ShowOffPlanner;
 pub use signature::signature;
 pub use smitsimax::{SmitsimaxPlanner, SmitsimaxRules};
 pub use solution::SolutionError;
-pub use survival::{Guard, Outcome, Solution, SurvivalOptions, SurvivalSearch};
+pub(crate) use survival::Filter;
+pub use survival::{Outcome, Solution, SurvivalOptions, SurvivalSearch};
 pub use survival_planner::SurvivalPlanner;
 pub use verdict::{Verdict, judge_moves};
 

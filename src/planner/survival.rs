@@ -7,13 +7,12 @@
 //!
 //! At a dead end, the search backtracks. It then doubles the backtracking distance and, unless the
 //! memory limits the beam, the width. Both are reset `WIDE_TICKS` past the dead end. If no layer
-//! was cut to the width, the last layer holds *every* reachable state of its tick that the options
-//! allow. If none of these has a surviving successor, no allowed line is longer than the longest
+//! was cut to the width, the last layer holds *every* reachable state of its tick that the filters
+//! admit. If none of these has a surviving successor, no admitted line is longer than the longest
 //! line found. Without a time limit, the same sequence of calls always gives the same answers.
 
 use super::root::{Progress, Root};
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::proof::Hopeless;
 use crate::search::{Budget, BudgetMeter, Generator};
 
 const BEAM_WIDTH_MIN: usize = 2;
@@ -31,7 +30,7 @@ const TILE_DIVISOR: usize = 32;
 pub enum Outcome {
     /// The line survives to the end of the game.
     Survives,
-    /// No line with the slack and guard of [`SurvivalOptions`] survives to the end of the game.
+    /// No line survives to the end of the game.
     Doomed,
     /// The search stopped before the answer was known. The line is the longest found so far.
     Undecided,
@@ -57,8 +56,7 @@ pub struct Solution {
     pub moves: Vec<Move>,
     /// The tick that the line reaches; 2001 if the player survives.
     pub final_tick: u16,
-    /// A proven upper bound on the final tick of all lines with the slack and guard of
-    /// [`SurvivalOptions`]; 2001 if nothing is proven.
+    /// A proven upper bound on the final tick of all lines; 2001 if nothing is proven.
     pub bound: u16,
     /// The part of the budget that this call used, in simulated ticks.
     pub simulated_ticks: u64,
@@ -81,16 +79,17 @@ impl Solution {
     }
 }
 
-/// The ticks in which a line must stay out of the threats' reach: after the player's move and
-/// before the threats' moves, no threat may be on the player's tile or next to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guard {
-    /// No ticks, for threats that follow the rules.
-    None,
-    /// The ticks in which threats move, for threats that may move in any direction.
-    OnMoves,
-    /// All ticks, for threats that may move in any direction at any time.
-    Always,
+/// A condition that each step of a line must meet.
+pub(crate) trait Filter {
+    /// Returns true if a line may take the step from `before` to `after`, in which the player is not
+    /// caught.
+    fn admits(&self, world: &World, before: &State, player_move: Move, after: &State) -> bool;
+}
+
+impl<F: Fn(&World, &State, Move, &State) -> bool> Filter for F {
+    fn admits(&self, world: &World, before: &State, player_move: Move, after: &State) -> bool {
+        self(world, before, player_move, after)
+    }
 }
 
 /// The options of a search.
@@ -100,24 +99,11 @@ pub struct SurvivalOptions {
     pub seed: u64,
     /// Maximum memory for the layers, in bytes.
     pub memory_max_bytes: usize,
-    /// The *slack* that each line must have: in every state that the line reaches, the player would
-    /// survive if it stood still for this many threat moves.
-    pub slack_moves: u8,
-    /// The ticks in which a line must stay out of the threats' reach.
-    pub guard: Guard,
-    /// The first tick in which the guard no longer applies.
-    pub guard_until_tick: u16,
 }
 
 impl Default for SurvivalOptions {
     fn default() -> Self {
-        Self {
-            seed: 0,
-            memory_max_bytes: 256 << 20,
-            slack_moves: 0,
-            guard: Guard::None,
-            guard_until_tick: LAST_TICK + 1,
-        }
+        Self { seed: 0, memory_max_bytes: 256 << 20 }
     }
 }
 
@@ -208,19 +194,18 @@ impl SurvivalSearch {
 
     /// Like [`SurvivalSearch::solve`], but also stops once a line reaches `enough_tick`.
     pub fn solve_until(&mut self, world: &World, state: &State, enough_tick: u16, budget: Budget) -> Solution {
-        self.solve_pruned(world, state, enough_tick, budget, None)
+        self.solve_filtered(world, state, enough_tick, budget, &[])
     }
 
-    /// Like [`SurvivalSearch::solve_until`], but skips states for which `is_hopeless` is true.
-    /// If the outcome is `Doomed`, only lines through such states can be longer than the returned
-    /// line.
-    pub(crate) fn solve_pruned(
+    /// Like [`SurvivalSearch::solve_until`], but takes only steps that every filter admits. If the
+    /// outcome is `Doomed`, only lines with other steps can be longer than the returned line.
+    pub(crate) fn solve_filtered(
         &mut self,
         world: &World,
         state: &State,
         enough_tick: u16,
         budget: Budget,
-        is_hopeless: Option<Hopeless<'_>>,
+        filters: &[&dyn Filter],
     ) -> Solution {
         if state.is_over() {
             let outcome = if state.is_complete() { Outcome::Survives } else { Outcome::Doomed };
@@ -230,7 +215,7 @@ impl SurvivalSearch {
         let mut meter = BudgetMeter::new(budget);
         let mut has_grown = false;
         while self.best.outcome == Outcome::Undecided {
-            match self.grow(world, &mut meter, is_hopeless) {
+            match self.grow(world, &mut meter, filters) {
                 Growth::Grown if self.frontier[0].is_complete() => {
                     self.store_best(Outcome::Survives, LAST_TICK + 1, None)
                 }
@@ -392,7 +377,7 @@ impl SurvivalSearch {
         self.best = Solution { outcome, moves, final_tick, bound, simulated_ticks: 0 };
     }
 
-    fn grow(&mut self, world: &World, meter: &mut BudgetMeter, is_hopeless: Option<Hopeless<'_>>) -> Growth {
+    fn grow(&mut self, world: &World, meter: &mut BudgetMeter, filters: &[&dyn Filter]) -> Growth {
         let affordable_width = self.affordable_width(world);
         let width = self.width.min(affordable_width);
         self.is_memory_limited |= affordable_width < self.width;
@@ -413,11 +398,8 @@ impl SurvivalSearch {
             let parent = &self.frontier[candidate.parent as usize];
             let mut state = parent.clone();
             world.step(&mut state, candidate.player_move);
-            let is_hopeless = || is_hopeless.is_some_and(|is_hopeless| is_hopeless(world, &state));
             if state.is_caught()
-                || is_hopeless()
-                || !self.has_slack(world, &state)
-                || !self.keeps_guard(world, parent, candidate.player_move)
+                || !filters.iter().all(|filter| filter.admits(world, parent, candidate.player_move, &state))
             {
                 if longest.is_none_or(|death| state.tick() > death.final_tick) {
                     longest = Some(Death {
@@ -448,21 +430,6 @@ impl SurvivalSearch {
         Growth::Grown
     }
 
-    #[inline]
-    fn has_slack(&self, world: &World, state: &State) -> bool {
-        self.options.slack_moves == 0 || survives_waiting(world, state, self.options.slack_moves)
-    }
-
-    #[inline]
-    fn keeps_guard(&self, world: &World, before: &State, player_move: Move) -> bool {
-        let is_due = match self.options.guard {
-            Guard::None => return true,
-            Guard::OnMoves => world.threats_move(before),
-            Guard::Always => true,
-        };
-        !is_due || before.tick() >= self.options.guard_until_tick || !world.is_within_reach(before, player_move)
-    }
-
     /// Returns the maximum width within the memory limit. The layer under construction gets a
     /// quarter of the limit. Each of its states comes with a parent state, up to five candidates in
     /// each of two lists, and up to four fingerprint entries. A growing vector may allocate twice
@@ -475,13 +442,6 @@ impl SurvivalSearch {
         let layer_bytes = world.state_bytes() + size_of::<Node>();
         (building_bytes / (2 * built_bytes)).min(storing_bytes / (2 * layer_bytes)).max(1)
     }
-}
-
-#[inline(never)]
-fn survives_waiting(world: &World, state: &State, moves: u8) -> bool {
-    let mut ahead = state.clone();
-    world.wait(&mut ahead, moves);
-    !ahead.is_caught()
 }
 
 /// Draws candidate moves in random order, but defers further moves to a tile that `share` moves

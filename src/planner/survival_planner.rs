@@ -1,40 +1,15 @@
 //! `survival`, the default planner: searches the entire game for a line that survives, and plays
-//! the longest line found. Without slack or a guard (see [`SurvivalOptions`]), it also tries to
-//! prove that no line is longer.
+//! the longest line found. It also tries to prove that no line is longer.
 
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;
-use super::{Budget, Choice, Decider, Guard, Planner, Solution, Source, SurvivalOptions, SurvivalSearch};
+use super::{Budget, Choice, Decider, Planner, Solution, Source, SurvivalOptions};
 use crate::game::{Move, State, World};
 
-#[derive(Debug)]
-enum Solver {
-    Decider(Box<Decider>),
-    /// Used with slack or a guard, which a [`Decider`] ignores.
-    Search(Box<SurvivalSearch>),
-}
-
-impl Solver {
-    fn new(options: SurvivalOptions) -> Self {
-        if options.slack_moves == 0 && options.guard == Guard::None {
-            Self::Decider(Box::new(Decider::for_play(options)))
-        } else {
-            Self::Search(Box::new(SurvivalSearch::new(options.for_play())))
-        }
-    }
-
-    fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
-        match self {
-            Self::Decider(decider) => decider.solve(world, state, budget),
-            Self::Search(search) => search.solve(world, state, budget),
-        }
-    }
-}
-
-/// Plays the line that a [`Decider`] or, with slack or a guard, a [`SurvivalSearch`] finds.
+/// Plays the line that a [`Decider`] finds.
 #[derive(Debug)]
 pub struct SurvivalPlanner {
-    solver: Solver,
+    decider: Decider,
     follower: Option<(PlanFollower, u16)>,
     safest: SafestPlanner,
 }
@@ -42,7 +17,7 @@ pub struct SurvivalPlanner {
 impl SurvivalPlanner {
     /// Creates the planner.
     pub fn new(options: SurvivalOptions) -> Self {
-        Self { solver: Solver::new(options), follower: None, safest: SafestPlanner::new() }
+        Self { decider: Decider::for_play(options), follower: None, safest: SafestPlanner::new() }
     }
 
     fn follow(&mut self, world: &World, state: &State) -> Option<Choice> {
@@ -55,7 +30,7 @@ impl SurvivalPlanner {
         self.follower.as_ref()?.0.remaining(state)
     }
 
-    pub(crate) fn set_plan(&mut self, state: &State, moves: Vec<Move>, final_tick: u16) {
+    pub(super) fn set_plan(&mut self, state: &State, moves: Vec<Move>, final_tick: u16) {
         self.follower = Some((PlanFollower::new(state, moves), final_tick));
     }
 }
@@ -66,7 +41,7 @@ impl Planner for SurvivalPlanner {
             return choice;
         }
         self.follower = None;
-        let solution = self.solver.solve(world, state, budget);
+        let solution = self.decider.solve(world, state, budget);
         let is_final = solution.is_optimal();
         let Solution { moves, final_tick, simulated_ticks, .. } = solution;
         let Some(&player_move) = moves.first() else {

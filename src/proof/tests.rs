@@ -12,7 +12,7 @@ use super::model::{Automaton, Model};
 use super::target::Target;
 use super::tile_set::TileSet;
 use super::*;
-use crate::game::{LAST_TICK, Rules, Style, Threat};
+use crate::game::{LAST_TICK, Move, Rules, Style, Threat};
 use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use crate::planner::{Outcome, SurvivalOptions, SurvivalSearch};
 use crate::search::Budget;
@@ -120,7 +120,8 @@ impl LineSearch for Lines {
     }
 
     fn search(&mut self, world: &World, root: &State, is_hopeless: Hopeless<'_>, budget: Budget) -> Found {
-        let found = self.0.solve_pruned(world, root, LAST_TICK + 1, budget, Some(is_hopeless));
+        let is_open = |world: &World, _: &State, _: Move, after: &State| !is_hopeless(world, after);
+        let found = self.0.solve_filtered(world, root, LAST_TICK + 1, budget, &[&is_open]);
         let is_exhausted = found.outcome == Outcome::Doomed;
         Found { moves: found.moves, final_tick: found.final_tick, is_exhausted, simulated_ticks: found.simulated_ticks }
     }

@@ -1,14 +1,48 @@
-//! A state is *ready* if a line from it is found that survives for a while even if the threats'
-//! next quicker phase begins in the state's tick. In a ready state, the bot can react to an early
-//! phase.
+//! The filters: conditions that each step of a plan must meet, beyond the player's survival.
 
 use std::cell::RefCell;
 
-use crate::game::{PeriodTicks, Personality, PhaseClocks, Rules, State, World};
-use crate::planner::Budget;
+use crate::game::{Move, PeriodTicks, Personality, PhaseClocks, Rules, State, World};
+use crate::planner::{Budget, Filter};
 use crate::search::BudgetMeter;
 
 use super::lines::longest_survival;
+
+/// Requires *slack*: that the player would survive this many threat moves if it stood still, so
+/// that a few commands may be late or lost.
+pub(super) struct Slack {
+    pub moves: u8,
+}
+
+impl Filter for Slack {
+    fn admits(&self, world: &World, _: &State, _: Move, after: &State) -> bool {
+        let mut ahead = after.clone();
+        world.wait(&mut ahead, self.moves);
+        !ahead.is_caught()
+    }
+}
+
+/// Requires that the player stays out of the threats' *reach*: after the player's move and before
+/// the threats' moves, no threat may be on the player's tile or next to it.
+pub(super) struct Guard {
+    pub when: GuardedTicks,
+    pub until_tick: u16,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GuardedTicks {
+    /// The ticks in which threats move, for threats that may move in any direction.
+    OnMoves,
+    /// All ticks, for threats that may move in any direction at any time.
+    Always,
+}
+
+impl Filter for Guard {
+    fn admits(&self, world: &World, before: &State, player_move: Move, _: &State) -> bool {
+        let is_due = self.when == GuardedTicks::Always || world.threats_move(before);
+        !is_due || before.tick() >= self.until_tick || !world.is_within_reach(before, player_move)
+    }
+}
 
 const EARLY_SURVIVAL_TICKS: u16 = 40;
 const READY_STATES_MAX: u64 = 400;
@@ -71,6 +105,9 @@ impl EarlyPhase {
     }
 }
 
+/// Requires that states are *ready*: that a line from the state is found that survives for a while
+/// even if the threats' next quicker phase begins in its tick. In a ready state, the bot can react
+/// to an early phase.
 pub(super) struct Readiness<'a> {
     early: &'a EarlyPhase,
     until_tick: u16,
@@ -82,22 +119,24 @@ impl Readiness<'_> {
         self.meter.borrow().ticks()
     }
 
-    pub fn is_ready(&self, world: &World, state: &State) -> bool {
+    fn is_ready(&self, world: &World, state: &State) -> bool {
         let until = state.tick().saturating_add(EARLY_SURVIVAL_TICKS);
         let early = self.early.world_from(world, state);
         longest_survival(early, state, until, (READY_STATES_MAX, 0), &mut self.meter.borrow_mut()) >= until
     }
+}
 
-    /// True if the state must be ready but is not. A search for a ready plan skips such states.
-    pub fn is_hopeless(&self, world: &World, state: &State) -> bool {
-        !state.is_over() && state.tick() < self.until_tick && !self.is_ready(world, state)
+impl Filter for Readiness<'_> {
+    fn admits(&self, world: &World, _: &State, _: Move, after: &State) -> bool {
+        after.is_over() || after.tick() >= self.until_tick || self.is_ready(world, after)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::Layout;
+    use crate::game::{LAST_TICK, Layout};
+    use crate::planner::{Outcome, SurvivalOptions, SurvivalSearch};
 
     #[test]
     fn threats_of_the_early_world_move_as_if_the_next_phase_began_now() {
@@ -137,6 +176,26 @@ mod tests {
             let early = EarlyPhase::new(&world, 1).expect("a quicker phase");
             let readiness = early.until(100, Budget::UNLIMITED);
             assert_eq!(readiness.is_ready(&world, &world.start()), is_ready, "{drawing}");
+        }
+    }
+
+    #[test]
+    fn plan_with_slack_survives_waiting_at_any_time() {
+        const SLACK_MOVES: u8 = 2;
+        let layout = Layout::parse("P......\n.##.##.\n..S....\n.##.##.\n......B").expect("a drawing");
+        let world = World::new(&layout, &Rules::NO_JUMP).expect("a map");
+        let mut search = SurvivalSearch::new(SurvivalOptions::default());
+        let (start, budget) = (world.start(), Budget::ticks(1_000_000));
+        let solution = search.solve_filtered(&world, &start, LAST_TICK + 1, budget, &[&Slack { moves: SLACK_MOVES }]);
+        assert_eq!(solution.outcome, Outcome::Survives);
+        for state in world.states_along(&start, &solution.moves) {
+            let mut waiting = state.clone();
+            let mut moves = 0;
+            while !waiting.is_over() && moves < SLACK_MOVES {
+                moves += u8::from(world.threats_move(&waiting));
+                world.step(&mut waiting, Move::Stay);
+            }
+            assert!(!waiting.is_caught(), "waiting in tick {}", state.tick());
         }
     }
 }

@@ -1,0 +1,190 @@
+//! The table of attempts: the kinds of plans to search for, strictest first, and the loop that runs
+//! it. Each attempt is a survival search to the end of the game with some filters. If none succeeds,
+//! the bot's planner decides.
+
+use crate::game::{LAST_TICK, Move, State, World};
+use crate::planner::{Budget, Choice, Filter, Outcome, PlanFollower, Planner, Source, SurvivalOptions, SurvivalSearch};
+use crate::search::BudgetMeter;
+
+use super::deadline::part;
+use super::filters::{EarlyPhase, Guard, GuardedTicks, Slack};
+use super::options::{BotOptions, SLACK_MOVES_MAX};
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+struct Attempt {
+    /// Number of ticks for which the plan's states must be ready for an early phase.
+    ready_ticks: u16,
+    guard: Option<GuardedTicks>,
+    guard_ticks: u16,
+    /// The slack that each of the plan's states must have.
+    slack_moves: u8,
+    /// The search gets 1 / `divisor` of the remaining budget.
+    divisor: u32,
+}
+
+const ATTEMPTS: [Attempt; 12] = [
+    Attempt::ready(GuardedTicks::Always, LAST_TICK),
+    Attempt::ready(GuardedTicks::Always, 60),
+    Attempt::ready(GuardedTicks::OnMoves, 60),
+    Attempt::guarded(GuardedTicks::Always, LAST_TICK),
+    Attempt::guarded(GuardedTicks::Always, 120),
+    Attempt::guarded(GuardedTicks::OnMoves, 120),
+    Attempt::guarded(GuardedTicks::Always, 30),
+    Attempt::guarded(GuardedTicks::OnMoves, 30),
+    Attempt::slack(SLACK_MOVES_MAX, 2),
+    Attempt::slack(3, 6),
+    Attempt::slack(2, 6),
+    Attempt::slack(1, 6),
+];
+
+/// The first row to try if the rules are in doubt.
+pub(super) const READY: usize = 0;
+/// The first row to try after an unexpected move.
+pub(super) const GUARDED: usize = 3;
+/// The first row to try otherwise.
+pub(super) const SLACK: usize = 8;
+
+/// Maximum states of a search with slack, several times more than it needs on most maps.
+const SLACK_STATES_MAX: u64 = 40_000;
+/// First interval between attempts at stricter plans if the threats' next moves are not in doubt.
+/// Each failure quadruples the interval, and the loss of a plan resets it.
+const RETRY_TICKS: u16 = 16;
+const RETRY_TICKS_IN_DOUBT: u16 = 4;
+
+impl Attempt {
+    const fn ready(when: GuardedTicks, guard_ticks: u16) -> Self {
+        Self { ready_ticks: 60, ..Self::guarded(when, guard_ticks) }
+    }
+
+    const fn guarded(when: GuardedTicks, guard_ticks: u16) -> Self {
+        Self { ready_ticks: 0, guard: Some(when), guard_ticks, slack_moves: 0, divisor: 6 }
+    }
+
+    const fn slack(slack_moves: u8, divisor: u32) -> Self {
+        Self { ready_ticks: 0, guard: None, guard_ticks: 0, slack_moves, divisor }
+    }
+}
+
+/// Follows the strictest plan found.
+pub(super) struct Attempts {
+    seed: u64,
+    /// The rows that may be tried.
+    rows: Vec<usize>,
+    plan: Option<FilteredPlan>,
+    retry_tick: u16,
+    retry_ticks: u16,
+    early: Option<EarlyPhase>,
+    /// Decides if no attempt succeeds.
+    pub planner: Box<dyn Planner>,
+}
+
+struct FilteredPlan {
+    row: usize,
+    follower: PlanFollower,
+    /// The first tick in which a new plan is due.
+    renew_tick: u16,
+    /// The first tick in which the plan no longer counts as guarded or ready.
+    until_tick: u16,
+}
+
+impl Attempts {
+    /// Tries the rows from `first` on, or none if there is no first row.
+    pub fn new(options: &BotOptions, first: Option<usize>) -> Self {
+        let is_allowed = |row: &usize| ATTEMPTS[*row].slack_moves <= options.slack_moves;
+        Self {
+            seed: options.seed,
+            rows: (first.unwrap_or(ATTEMPTS.len())..ATTEMPTS.len()).filter(is_allowed).collect(),
+            plan: None,
+            retry_tick: 0,
+            retry_ticks: RETRY_TICKS,
+            early: None,
+            planner: options.planner.build(options.seed),
+        }
+    }
+
+    pub fn is_guarded(&self, tick: u16) -> bool {
+        self.plan.as_ref().is_some_and(|plan| plan.row < SLACK && tick < plan.until_tick)
+    }
+
+    pub fn decide(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Choice {
+        let followed = self.follow(world, state).map(|player_move| (player_move, Source::Plan));
+        let plan = self.find(world, state, meter);
+        let found =
+            plan.and_then(|plan| Some((self.plan.insert(plan).follower.next_move(world, state)?, Source::Search)));
+        match found.or(followed) {
+            Some((player_move, source)) => {
+                Choice { player_move, source, planned_tick: Some(LAST_TICK + 1), simulated_ticks: meter.ticks() }
+            }
+            None => {
+                let choice = self.planner.decide(world, state, meter.remaining());
+                meter.add_search(choice.simulated_ticks);
+                choice
+            }
+        }
+    }
+
+    fn follow(&mut self, world: &World, state: &State) -> Option<Move> {
+        let player_move = self.plan.as_mut()?.follower.next_move(world, state);
+        if player_move.is_none() {
+            self.plan = None;
+            (self.retry_tick, self.retry_ticks) = (0, RETRY_TICKS);
+        }
+        player_move
+    }
+
+    /// Tries the rows that are stricter than the plan's. If the plan is guarded and must be renewed,
+    /// tries all rows of guarded plans.
+    fn find(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<FilteredPlan> {
+        let tick = state.tick();
+        let (end, due_tick) = match &self.plan {
+            Some(plan) if plan.row < SLACK => (SLACK, plan.renew_tick.max(self.retry_tick)),
+            Some(plan) => (plan.row, self.retry_tick),
+            None => (ATTEMPTS.len(), self.retry_tick),
+        };
+        if tick < due_tick {
+            return None;
+        }
+        let rows: Vec<usize> = self.rows.iter().copied().filter(|&row| row < end).collect();
+        let found = rows.into_iter().find_map(|row| self.attempt(row, world, state, meter));
+        if self.rows.first().is_some_and(|&first| first < SLACK) {
+            self.retry_tick = tick + RETRY_TICKS_IN_DOUBT;
+        } else {
+            self.retry_tick = tick.saturating_add(self.retry_ticks);
+            self.retry_ticks = self.retry_ticks.saturating_mul(4);
+        }
+        found
+    }
+
+    fn attempt(&mut self, row: usize, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<FilteredPlan> {
+        let Attempt { ready_ticks, guard, guard_ticks, slack_moves, divisor } = ATTEMPTS[row];
+        let tick = state.tick();
+        if ready_ticks > 0 && !self.early.as_ref().is_some_and(|early| early.is_next(world, tick)) {
+            self.early = Some(EarlyPhase::new(world, tick)?);
+        }
+        let mut share = part(meter.remaining(), divisor);
+        let guard = guard.map(|when| Guard { when, until_tick: tick.saturating_add(guard_ticks) });
+        let slack = Slack { moves: slack_moves };
+        let readiness =
+            self.early.as_ref().filter(|_| ready_ticks > 0).map(|early| early.until(tick + ready_ticks, share));
+        let mut filters: Vec<&dyn Filter> = Vec::new();
+        filters.extend(guard.as_ref().map(|guard| guard as &dyn Filter));
+        filters.extend(readiness.as_ref().map(|readiness| readiness as &dyn Filter));
+        if slack_moves > 0 {
+            filters.push(&slack);
+            share = share.and(Budget::ticks(SLACK_STATES_MAX));
+        }
+        let options = SurvivalOptions { seed: self.seed, ..SurvivalOptions::default() };
+        let mut search = SurvivalSearch::new(options.for_play());
+        let solution = search.solve_filtered(world, state, LAST_TICK + 1, share, &filters);
+        meter.add_search(solution.simulated_ticks + readiness.as_ref().map_or(0, |readiness| readiness.ticks()));
+        let ticks = if ready_ticks > 0 { ready_ticks } else { guard_ticks };
+        let until_tick = tick.saturating_add(ticks);
+        (solution.outcome == Outcome::Survives).then(|| FilteredPlan {
+            row,
+            follower: PlanFollower::new(state, solution.moves),
+            renew_tick: if until_tick > LAST_TICK { LAST_TICK } else { tick + ticks / 2 },
+            until_tick,
+        })
+    }
+}
