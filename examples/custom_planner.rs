@@ -4,7 +4,7 @@
 use std::error::Error;
 
 use getaway::game::{Layout, Move, Rules, State, World};
-use getaway::planner::{Budget, Choice, Planner, Source, by_name};
+use getaway::planner::{Budget, Choice, Planner, PlannerFailure, Source, by_name};
 use getaway::search::BudgetMeter;
 
 const MAP: &str = "
@@ -21,7 +21,7 @@ const MAP: &str = "
 struct Patient;
 
 impl Planner for Patient {
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
         let mut meter = BudgetMeter::new(budget);
         let mut best = (Move::Stay, state.tick());
         for first in world.moves(state) {
@@ -35,24 +35,24 @@ impl Planner for Patient {
             }
         }
         let (player_move, tick) = best;
-        Choice { player_move, source: Source::Search, planned_tick: Some(tick), simulated_ticks: meter.ticks() }
+        Ok(Choice { player_move, source: Source::Search, planned_tick: Some(tick), simulated_ticks: meter.ticks() })
     }
 }
 
-fn score(world: &World, planner: &mut dyn Planner) -> u32 {
+fn score(world: &World, planner: &mut dyn Planner) -> Result<u32, PlannerFailure> {
     let mut state = world.start();
     while !state.is_over() {
-        let choice = planner.decide(world, &state, Budget::ticks(2_000));
+        let choice = planner.decide(world, &state, Budget::ticks(2_000))?;
         world.step(&mut state, choice.player_move);
     }
-    world.score(&state)
+    Ok(world.score(&state))
 }
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let world = World::new(&Layout::parse(MAP)?, &Rules::BLITZ_2025)?;
-    println!("patient: {} points", score(&world, &mut Patient));
+    println!("patient: {} points", score(&world, &mut Patient)?);
     for name in ["random", "safest", "uct-greedy", "survival"] {
-        println!("{name}: {} points", score(&world, by_name(name, 1)?.as_mut()));
+        println!("{name}: {} points", score(&world, by_name(name, 1)?.as_mut())?);
     }
     Ok(())
 }

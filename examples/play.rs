@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut planner = by_name(&name, 1)?;
     let mut state = world.start();
     while !state.is_over() {
-        let choice = planner.decide(&world, &state, Budget::ticks(20_000));
+        let choice = planner.decide(&world, &state, Budget::ticks(20_000))?;
         let at = world.player(&state);
         println!("tick {}: at ({}, {}), {:?} by {}", state.tick(), at.x, at.y, choice.player_move, choice.source);
         world.step(&mut state, choice.player_move);

@@ -38,7 +38,7 @@
 //! let mut planner = by_name("step(repeat(10, simulate(greedy)))", 1)?;
 //! let mut state = world.start();
 //! for _ in 0..5 {
-//!     let choice = planner.decide(&world, &state, Budget::ticks(100));
+//!     let choice = planner.decide(&world, &state, Budget::ticks(100))?;
 //!     world.step(&mut state, choice.player_move);
 //! }
 //! assert_eq!(state.tick(), 6);

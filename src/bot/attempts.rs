@@ -3,7 +3,9 @@
 //! the bot's planner decides.
 
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::planner::{Budget, Choice, Filter, Outcome, PlanFollower, Planner, Source, SurvivalOptions, SurvivalSearch};
+use crate::planner::{
+    Budget, Choice, Filter, Outcome, PlanFollower, Planner, PlannerFailure, Source, SurvivalOptions, SurvivalSearch,
+};
 use crate::search::BudgetMeter;
 
 use super::deadline::part;
@@ -76,7 +78,7 @@ pub(super) struct Attempts {
     retry_ticks: u16,
     early: Option<EarlyPhase>,
     /// Decides if no attempt succeeds.
-    pub planner: Box<dyn Planner>,
+    planner: Box<dyn Planner>,
 }
 
 struct FilteredPlan {
@@ -107,21 +109,22 @@ impl Attempts {
         self.plan.as_ref().is_some_and(|plan| plan.row < SLACK && tick < plan.until_tick)
     }
 
-    pub fn decide(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Choice {
+    pub fn decide(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Result<Choice, PlannerFailure> {
         let followed = self.follow(world, state).map(|player_move| (player_move, Source::Plan));
         let plan = self.find(world, state, meter);
         let found =
             plan.and_then(|plan| Some((self.plan.insert(plan).follower.next_move(world, state)?, Source::Search)));
-        match found.or(followed) {
-            Some((player_move, source)) => {
-                Choice { player_move, source, planned_tick: Some(LAST_TICK + 1), simulated_ticks: meter.ticks() }
-            }
-            None => {
-                let choice = self.planner.decide(world, state, meter.remaining());
-                meter.add_search(choice.simulated_ticks);
-                choice
-            }
+        if let Some((player_move, source)) = found.or(followed) {
+            return Ok(Choice {
+                player_move,
+                source,
+                planned_tick: Some(LAST_TICK + 1),
+                simulated_ticks: meter.ticks(),
+            });
         }
+        let choice = self.planner.decide(world, state, meter.remaining())?;
+        meter.add_search(choice.simulated_ticks);
+        Ok(choice)
     }
 
     fn follow(&mut self, world: &World, state: &State) -> Option<Move> {

@@ -21,7 +21,7 @@
 use std::cell::RefCell;
 use std::time::Instant;
 
-use crate::game::{PlacementError, State, Tile, World};
+use crate::game::{State, Tile, World};
 use crate::planner::{Budget, CautiousRules, Choice, PlannerFailure, PlannerSpec, SmitsimaxRules};
 use crate::search::{BudgetMeter, Generator, now};
 
@@ -101,7 +101,7 @@ pub(super) fn decide(
         return Ok(decide_from_positions(cautious, decoded, None));
     };
     let is_late = budget.deadline.is_some_and(|deadline| now() >= deadline);
-    let state = tracked_state(tracker).ok().filter(|state| !state.is_over());
+    let state = tracked_state(tracker).filter(|state| !state.is_over());
     let (true, false, Some(state)) = (decoded.is_playable, is_late, state) else {
         // No time is left, the message is not playable, or the game breaks the rules, for example
         // by continuing after a catch.
@@ -127,10 +127,7 @@ pub(super) fn decide(
     }
     let planned = planning.decide(tracker, doubt, options, &mut share);
     meter.add_search(share.ticks());
-    if let Some(failure) = planning.take_failure() {
-        return Err(BotError::Planner(failure));
-    }
-    let Ok(choice) = planned else {
+    let Some(choice) = planned.inspect_err(|_| planning.attempts = None)? else {
         return Ok(decide_from_positions(cautious, decoded, Some(&tracker.map.layout)));
     };
     let is_guarded = planning.attempts.as_ref().is_some_and(|(_, attempts)| attempts.is_guarded(state.tick()));
@@ -153,7 +150,7 @@ fn without_check_share(budget: Budget) -> Budget {
 
 fn check(tracker: &Tracker, choice: Choice, learning: &Learning, meter: &mut BudgetMeter) -> Choice {
     let Tracker { tick, player, beliefs, .. } = tracker;
-    let Ok(state) = tracked_state(tracker) else { return choice };
+    let Some(state) = tracked_state(tracker) else { return choice };
     let mut random = Generator::from_seed(u64::from(*tick));
     let draws = if beliefs.is_ambiguous() { DRAWN_STATES } else { 0 };
     let drawn: Vec<State> = (0..draws)
@@ -164,51 +161,46 @@ fn check(tracker: &Tracker, choice: Choice, learning: &Learning, meter: &mut Bud
     conformant::check(choice, &futures, meter)
 }
 
-/// Fails only in games that break the rules.
-fn tracked_state(tracker: &Tracker) -> Result<State, PlacementError> {
+/// `None` only in games that break the rules.
+fn tracked_state(tracker: &Tracker) -> Option<State> {
     let Tracker { tick, player, beliefs, .. } = tracker;
-    beliefs.world.state_at(*tick, *player, &beliefs.best)
+    beliefs.world.state_at(*tick, *player, &beliefs.best).ok()
 }
 
 impl Planning {
-    fn take_failure(&mut self) -> Option<PlannerFailure> {
-        let (_, attempts) = self.attempts.as_ref()?;
-        let failure = attempts.planner.failure()?.clone();
-        self.attempts = None;
-        Some(failure)
-    }
-
     fn decide(
         &mut self,
         tracker: &mut Tracker,
         doubt: Doubt,
         options: &BotOptions,
         meter: &mut BudgetMeter,
-    ) -> Result<Choice, PlacementError> {
+    ) -> Result<Option<Choice>, PlannerFailure> {
         let explores = may_copy_world(tracker, options);
         let has_safe_set = !tracker.map.excluded.is_empty();
         if explores && !has_safe_set {
-            let state = tracked_state(tracker)?;
+            let Some(state) = tracked_state(tracker) else { return Ok(None) };
             let share = Budget { ticks: part(meter.remaining(), 2).ticks, ..meter.remaining() };
             let explore = |limits: SearchLimits<'_>| self.exploration.explore(tracker, &state, limits);
             if let Some(choice) = within(meter, share, options.seed, explore) {
-                return Ok(choice);
+                return Ok(Some(choice));
             }
         }
         let mut share = BudgetMeter::new(part(meter.remaining(), if has_safe_set { 2 } else { 1 }));
-        let mut choice = self.plan(tracker, doubt, options, &mut share)?;
+        let choice = self.plan(tracker, doubt, options, &mut share)?;
         meter.add_search(share.ticks());
+        let Some(mut choice) = choice else { return Ok(None) };
         if !choice.survives() && !tracker.map.excluded.is_empty() {
             let excluded = std::mem::take(&mut tracker.map.excluded);
             excluded.into_iter().for_each(|tile| tracker.map.layout.set_tile(tile, Tile::Open));
             tracker.beliefs.refresh(&mut tracker.map);
-            choice = self.plan(tracker, doubt, options, meter)?;
+            let Some(again) = self.plan(tracker, doubt, options, meter)? else { return Ok(None) };
+            choice = again;
         }
         if !explores {
-            return Ok(choice);
+            return Ok(Some(choice));
         }
         let left = meter.remaining();
-        Ok(within(meter, left, options.seed, |limits| check_plan(tracker, choice, limits)))
+        Ok(Some(within(meter, left, options.seed, |limits| check_plan(tracker, choice, limits))))
     }
 
     fn plan(
@@ -217,8 +209,8 @@ impl Planning {
         doubt: Doubt,
         options: &BotOptions,
         meter: &mut BudgetMeter,
-    ) -> Result<Choice, PlacementError> {
-        let state = tracked_state(tracker)?;
+    ) -> Result<Option<Choice>, PlannerFailure> {
+        let Some(state) = tracked_state(tracker) else { return Ok(None) };
         let key = (tracker.beliefs.world_count, doubt);
         if self.attempts.as_ref().is_none_or(|(known, _)| *known != key) {
             let first = match doubt {
@@ -230,7 +222,7 @@ impl Planning {
             self.attempts = Some((key, Attempts::new(options, first)));
         }
         let (_, attempts) = self.attempts.as_mut().expect("created just now");
-        Ok(attempts.decide(&tracker.beliefs.world, &state, meter))
+        attempts.decide(&tracker.beliefs.world, &state, meter).map(Some)
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::terrain::{Terrain, move_delays, steps_delay};
-use super::{Budget, Choice, Planner, Source, meter_with_default};
+use super::{Budget, Choice, Planner, PlannerFailure, Source, meter_with_default};
 use crate::game::{Clock, Layout, Move, Mover, Position, Rules, State, UNREACHED, World};
 use crate::search::{BudgetMeter, Generator};
 
@@ -357,11 +357,11 @@ impl CautiousPlanner {
 }
 
 impl Planner for CautiousPlanner {
-    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Result<Choice, PlannerFailure> {
         let threats: Vec<ObservedThreat> =
             world.threats(state).map(|threat| ObservedThreat::at(threat.position)).collect();
         let sighting = Sighting { tick: state.tick(), player: world.player(state), threats: &threats };
-        self.caution.choose(world.layout(), &sighting)
+        Ok(self.caution.choose(world.layout(), &sighting))
     }
 }
 

@@ -60,13 +60,10 @@ pub trait Planner: Send {
     /// Returns a move even if the budget is used up. The game must not be over in `state`. Only
     /// expressions of the search grammar observe limits on evaluations and passes; see
     /// [`PlannerSpec::check_budget`](super::PlannerSpec::check_budget).
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice;
-
-    /// Returns the error if the planner could not be created or a call of [`decide`](Self::decide)
-    /// failed. The returned move must then not be played. Only external planners can fail.
-    fn failure(&self) -> Option<&PlannerFailure> {
-        None
-    }
+    ///
+    /// # Errors
+    /// If the planner could not be created or chooses no move. Only external planners can fail.
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure>;
 }
 
 pub(super) const TICKS_DEFAULT: u64 = 100_000;

@@ -18,7 +18,7 @@ pub trait PlannerHost: Sync {
 
 /// Creates a new instance of an external planner for each game.
 pub trait PlannerFactory: fmt::Debug + Send + Sync {
-    /// Creates the planner. If this fails, [`Planner::failure`] of the result returns the error.
+    /// Creates the planner. If this fails, every [`Planner::decide`] of the result returns the error.
     fn build(self: Arc<Self>, seed: u64) -> Box<dyn Planner>;
 }
 

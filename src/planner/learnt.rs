@@ -136,7 +136,7 @@ impl LearntPlanner {
 }
 
 impl Planner for LearntPlanner {
-    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Result<Choice, PlannerFailure> {
         let inputs = inputs(&self.features(world, state));
         let scores = Move::ALL
             .into_iter()
@@ -146,7 +146,7 @@ impl Planner for LearntPlanner {
         let best = scores.reduce(|best, next| if next.1 > best.1 { next } else { best });
         let player_move = best.map_or(Move::Stay, |(player_move, _)| player_move);
         let simulated_ticks = if world.threats_move(state) { world.moves(state).count() as u64 } else { 0 };
-        Choice { player_move, source: Source::Fallback, planned_tick: None, simulated_ticks }
+        Ok(Choice { player_move, source: Source::Fallback, planned_tick: None, simulated_ticks })
     }
 }
 
@@ -214,7 +214,7 @@ mod tests {
         let spec = PlannerSpec::find(&name, Some(&ModelHost)).expect("a model");
         let layout = Layout::parse("B.P......").expect("a drawing");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
-        let choice = spec.build(0).decide(&world, &world.start(), Budget::UNLIMITED);
+        let choice = spec.build(0).decide(&world, &world.start(), Budget::UNLIMITED).expect("a move");
         assert_eq!(choice.player_move, Move::Right);
         assert_eq!(spec.to_string(), name);
         assert!(PlannerSpec::find(&name, None).is_err(), "without a host, no file is read");

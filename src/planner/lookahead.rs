@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::{Budget, Choice, Planner, Source, meter_with_default};
+use super::{Budget, Choice, Planner, PlannerFailure, Source, meter_with_default};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::safest::SafestPlanner;
 use crate::search::BudgetMeter;
@@ -99,7 +99,7 @@ pub(super) fn threat_distance(world: &World, state: &State) -> i32 {
 }
 
 impl Planner for LookaheadPlanner {
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
         let mut meter = meter_with_default(budget);
         self.layer.clear();
         self.layer.push(Node { state: state.clone(), first_moves: 0 });
@@ -111,12 +111,12 @@ impl Planner for LookaheadPlanner {
             }
         }
         let simulated_ticks = meter.ticks();
-        match self.best_first_move() {
+        Ok(match self.best_first_move() {
             Some(player_move) => {
                 let planned_tick = Some(self.layer[0].state.tick());
                 Choice { player_move, source: Source::Search, planned_tick, simulated_ticks }
             }
             None => self.safest.fall_back(world, state, simulated_ticks),
-        }
+        })
     }
 }

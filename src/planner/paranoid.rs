@@ -5,7 +5,7 @@
 use super::distances::Distances;
 use super::safest::SafestPlanner;
 use super::terrain::move_delays;
-use super::{Budget, Choice, Planner, Source, meter_with_default};
+use super::{Budget, Choice, Planner, PlannerFailure, Source, meter_with_default};
 use crate::game::{Clock, Move, Mover, Rules, State, UNREACHED, World};
 use crate::search::BudgetMeter;
 
@@ -34,7 +34,7 @@ impl ParanoidPlanner {
 }
 
 impl Planner for ParanoidPlanner {
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
         let meter = meter_with_default(budget);
         let distances = Distances::refresh(&mut self.distances, world);
         let terrain = &distances.terrain;
@@ -66,13 +66,13 @@ impl Planner for ParanoidPlanner {
             }
         }
         let simulated_ticks = game.meter.ticks();
-        match best {
+        Ok(match best {
             Some((player_move, depth)) => {
                 let planned_tick = Some(state.tick() + depth as u16);
                 Choice { player_move, source: Source::Search, planned_tick, simulated_ticks }
             }
             None => self.safest.fall_back(world, state, simulated_ticks),
-        }
+        })
     }
 }
 
@@ -188,7 +188,7 @@ mod tests {
         for _ in 0..waits {
             world.step(&mut state, Move::Stay);
         }
-        ParanoidPlanner::new(6).decide(&world, &state, Budget::UNLIMITED)
+        ParanoidPlanner::new(6).decide(&world, &state, Budget::UNLIMITED).expect("a move")
     }
 
     #[test]

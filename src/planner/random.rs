@@ -1,7 +1,7 @@
 //! `random`: plays a uniformly random possible move in each tick.
 
 use super::problem::SurvivalProblem;
-use super::{Budget, Choice, Planner, Source};
+use super::{Budget, Choice, Planner, PlannerFailure, Source};
 use crate::game::{State, World};
 use crate::search::{Generator, Problem};
 
@@ -19,8 +19,8 @@ impl RandomPlanner {
 }
 
 impl Planner for RandomPlanner {
-    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Result<Choice, PlannerFailure> {
         let player_move = SurvivalProblem::new(world).random(state, &mut Vec::new(), &mut self.random);
-        Choice { player_move, source: Source::Fallback, planned_tick: None, simulated_ticks: 0 }
+        Ok(Choice { player_move, source: Source::Fallback, planned_tick: None, simulated_ticks: 0 })
     }
 }

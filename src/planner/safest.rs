@@ -3,7 +3,7 @@
 //! the first threat's arrival.
 
 use super::terrain::Terrain;
-use super::{Budget, Choice, Planner, Source};
+use super::{Budget, Choice, Planner, PlannerFailure, Source};
 use crate::game::{Move, Mover, State, UNREACHED, World};
 
 /// Avoids an immediate catch if possible, and moves towards the tile where the player's estimated
@@ -56,8 +56,8 @@ fn most_margin(player_steps: &[u16], threat_steps: &[u16], period_ticks: u16) ->
 }
 
 impl Planner for SafestPlanner {
-    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Choice {
-        self.fall_back(world, state, 0)
+    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Result<Choice, PlannerFailure> {
+        Ok(self.fall_back(world, state, 0))
     }
 }
 
@@ -70,7 +70,10 @@ mod tests {
     fn runs_to_the_far_end_away_from_the_threat() {
         let world = World::new(&Layout::parse("B.P......").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let mut safest = SafestPlanner::new();
-        assert_eq!(safest.decide(&world, &world.start(), Budget::UNLIMITED).player_move, Move::Right);
+        assert_eq!(
+            safest.decide(&world, &world.start(), Budget::UNLIMITED).map(|choice| choice.player_move),
+            Ok(Move::Right)
+        );
     }
 
     #[test]
@@ -83,6 +86,9 @@ mod tests {
         for _ in 0..4 {
             world.step(&mut state, Move::Stay);
         }
-        assert_eq!(SafestPlanner::new().decide(&world, &state, Budget::UNLIMITED).player_move, Move::Stay);
+        assert_eq!(
+            SafestPlanner::new().decide(&world, &state, Budget::UNLIMITED).map(|choice| choice.player_move),
+            Ok(Move::Stay)
+        );
     }
 }

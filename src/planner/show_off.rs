@@ -6,7 +6,9 @@
 use super::lookahead::threat_distance;
 use super::problem::SurvivalProblem;
 use super::survival_planner::SurvivalPlanner;
-use super::{Budget, Choice, Outcome, Planner, Source, SurvivalOptions, SurvivalSearch, meter_with_default};
+use super::{
+    Budget, Choice, Outcome, Planner, PlannerFailure, Source, SurvivalOptions, SurvivalSearch, meter_with_default,
+};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{BudgetMeter, Generator, Problem};
 
@@ -96,7 +98,7 @@ fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMete
 }
 
 impl Planner for ShowOffPlanner {
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
         let survives = |plan: &&[Move]| plan.len() == usize::from(LAST_TICK + 1 - state.tick());
         let Some(mut plan) = self.survival.remaining(state).filter(survives).map(<[Move]>::to_vec) else {
             return self.survival.decide(world, state, budget);
@@ -114,6 +116,6 @@ impl Planner for ShowOffPlanner {
             }
         }
         self.survival.set_plan(state, plan, LAST_TICK + 1);
-        Choice { source, simulated_ticks: meter.ticks(), ..self.survival.decide(world, state, budget) }
+        Ok(Choice { source, simulated_ticks: meter.ticks(), ..self.survival.decide(world, state, budget)? })
     }
 }

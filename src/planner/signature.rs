@@ -92,7 +92,7 @@ impl Record {
             if state.is_over() {
                 return;
             }
-            let choice = planner.decide(world, &state, budget);
+            let choice = planner.decide(world, &state, budget).expect("built-in planners do not fail");
             self.moves([choice.player_move]);
             self.number(choice.simulated_ticks);
             self.number(u64::from(choice.planned_tick.unwrap_or(0)));

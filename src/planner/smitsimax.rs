@@ -21,7 +21,7 @@ use std::hash::Hasher;
 use super::cautious::{LEAD_TICKS_MAX, ObservedThreat, Sighting};
 use super::distances::Distances;
 use super::terrain::{move_delays, steps_delay};
-use super::{Budget, CautiousRules, Choice, Planner, Source, meter_with_default};
+use super::{Budget, CautiousRules, Choice, Planner, PlannerFailure, Source, meter_with_default};
 use crate::fnv::FnvHasher;
 use crate::game::{Clock, LAST_TICK, Layout, Move, Mover, Position, State, UNREACHED, World};
 use crate::search::BudgetMeter;
@@ -542,7 +542,7 @@ impl SmitsimaxPlanner {
 }
 
 impl Planner for SmitsimaxPlanner {
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
         let budget = budget.started();
         let is_same = |streets: &World| {
             let (known, layout) = (streets.layout(), world.layout());
@@ -560,7 +560,7 @@ impl Planner for SmitsimaxPlanner {
             streets.state_at(state.tick(), world.player(state), &[]).expect("the player is on an open tile");
         let choice = self.rules.choose(&streets, &without_threats, &unmodelled, budget);
         self.streets = Some(streets);
-        choice
+        Ok(choice)
     }
 }
 
@@ -592,7 +592,7 @@ mod tests {
         let mut planner = SmitsimaxPlanner::new();
         for drawing in ["P.\n..\n.S", "..P\nS.."] {
             let world = world(drawing, &Rules::BLITZ_2025);
-            let choice = planner.decide(&world, &world.start(), Budget::ticks(50));
+            let choice = planner.decide(&world, &world.start(), Budget::ticks(50)).expect("a move");
             assert!(world.moves(&world.start()).any(|player_move| player_move == choice.player_move));
         }
     }

@@ -3,7 +3,7 @@
 
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;
-use super::{Budget, Choice, Decider, Planner, Solution, Source, SurvivalOptions};
+use super::{Budget, Choice, Decider, Planner, PlannerFailure, Solution, Source, SurvivalOptions};
 use crate::game::{Move, State, World};
 
 /// Plays the line that a [`Decider`] finds.
@@ -36,23 +36,23 @@ impl SurvivalPlanner {
 }
 
 impl Planner for SurvivalPlanner {
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
         if let Some(choice) = self.follow(world, state) {
-            return choice;
+            return Ok(choice);
         }
         self.follower = None;
         let solution = self.decider.solve(world, state, budget);
         let is_final = solution.is_optimal();
         let Solution { moves, final_tick, simulated_ticks, .. } = solution;
         let Some(&player_move) = moves.first() else {
-            return self.safest.fall_back(world, state, simulated_ticks);
+            return Ok(self.safest.fall_back(world, state, simulated_ticks));
         };
         if is_final {
             self.set_plan(state, moves, final_tick);
             self.follow(world, state);
         }
         let source = if simulated_ticks > 0 { Source::Search } else { Source::Plan };
-        Choice { player_move, source, planned_tick: Some(final_tick), simulated_ticks }
+        Ok(Choice { player_move, source, planned_tick: Some(final_tick), simulated_ticks })
     }
 }
 
@@ -80,13 +80,13 @@ mod tests {
         let world = doomed();
         let mut planner = SurvivalPlanner::new(SurvivalOptions::default());
         let mut state = world.start();
-        let first = planner.decide(&world, &state, Budget::ticks(2_000_000));
+        let first = planner.decide(&world, &state, Budget::ticks(2_000_000)).expect("a move");
         let solution = Decider::new(SurvivalOptions::default()).solve(&world, &state, Budget::ticks(2_000_000));
         assert!(solution.is_optimal() && solution.bound <= LAST_TICK);
         assert_eq!(first.planned_tick, Some(solution.bound));
         world.step(&mut state, first.player_move);
         while !state.is_over() {
-            let choice = planner.decide(&world, &state, Budget::ticks(2_000_000));
+            let choice = planner.decide(&world, &state, Budget::ticks(2_000_000)).expect("a move");
             assert_eq!((choice.source, choice.simulated_ticks), (Source::Plan, 0));
             world.step(&mut state, choice.player_move);
         }
@@ -100,7 +100,7 @@ mod tests {
         let mut state = world.start();
         let mut last_tick_searched = 0;
         while !state.is_over() {
-            let choice = planner.decide(&world, &state, Budget::ticks(20_000));
+            let choice = planner.decide(&world, &state, Budget::ticks(20_000)).expect("a move");
             assert!(choice.simulated_ticks <= 20_000 + 1024, "{}", choice.simulated_ticks);
             if choice.source == Source::Search {
                 last_tick_searched = state.tick();

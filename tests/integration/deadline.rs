@@ -32,7 +32,7 @@ fn every_planner_stops_at_the_first_reading_past_its_deadline() {
                 let clock = install(ManualTimeSource::with_reading(READING));
                 let start = clock.now();
                 let budget = Budget::until(start + time);
-                let choice = planner.decide(&world, &state, budget);
+                let choice = planner.decide(&world, &state, budget).expect("a move");
                 let (readings, elapsed) = (clock.readings(), clock.now() - start);
                 // At most four readings are past the deadline: the planner's last, the test's, and
                 // two by a nested search.

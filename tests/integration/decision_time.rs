@@ -319,7 +319,7 @@ fn every_planner_keeps_to_its_budget_on_the_largest_maps() {
                     let mut state = world.state_at(tick, world.layout().player, &threats).expect("a state");
                     let times = [(); DECISIONS].map(|()| {
                         let start = thread_time();
-                        let choice = planner.decide(&world, &state, Budget::time(BUDGET));
+                        let choice = planner.decide(&world, &state, Budget::time(BUDGET)).expect("a move");
                         let time = thread_time() - start;
                         world.step(&mut state, choice.player_move);
                         time

@@ -25,7 +25,7 @@ fn world(layout: &Layout, rules: &Rules) -> World {
 fn play(world: &World, planner: &mut dyn Planner, state: &mut State, limit: Budget, ticks: usize) -> Vec<Choice> {
     let mut choices = Vec::new();
     while !state.is_over() && choices.len() < ticks {
-        let choice = planner.decide(world, state, limit);
+        let choice = planner.decide(world, state, limit).expect("a move");
         assert!(world.moves(state).any(|legal| legal == choice.player_move), "{choice:?} in tick {}", state.tick());
         world.step(state, choice.player_move);
         choices.push(choice);
@@ -91,7 +91,7 @@ fn non_fatal_move_is_returned_after_the_deadline() {
             world.step(&mut state, player_move);
         }
         let limit = Budget::until(Instant::now());
-        let choice = by_name(name, 1).expect("a planner").decide(&world, &state, limit);
+        let choice = by_name(name, 1).expect("a planner").decide(&world, &state, limit).expect("a move");
         world.step(&mut state, choice.player_move);
         // `cautious` does not predict the goldfish, so it may also move right, past the goldfish.
         assert!(!state.is_caught(), "{name}: {choice:?}");

@@ -222,7 +222,7 @@ impl Settings {
     fn play(&self, layout: &Layout, hunter: Hunter, planner: &mut dyn Planner) -> u16 {
         HunterGame::new(layout, hunter, 0).play(|world, state, hunters| {
             let (world, state) = disguised(world, state, hunters);
-            planner.decide(&world, &state, self.budget).player_move
+            planner.decide(&world, &state, self.budget).expect("a move").player_move
         })
     }
 
@@ -234,7 +234,7 @@ impl Settings {
             let known = world.threats(state).map(|threat| threat.position);
             let all: Vec<Position> = known.chain(hunters.iter().copied()).collect();
             let (world, state) = disguised(world, state, &all);
-            planner.decide(&world, &state, self.budget).player_move
+            planner.decide(&world, &state, self.budget).expect("a move").player_move
         }))
     }
 }

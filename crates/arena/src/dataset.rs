@@ -307,12 +307,12 @@ impl Dataset {
                 let moves: Vec<Move> = world.moves(&state).collect();
                 moves[random.below(moves.len())]
             } else {
-                player.decide(world, &state, options.budget).player_move
+                let choice = player.decide(world, &state, options.budget).map_err(|source| {
+                    let (map, planner) = (self.series.maps()[map].name.clone(), options.planners[planner].clone());
+                    DatasetError::Planner { map, planner, source }
+                })?;
+                choice.player_move
             };
-            if let Some(source) = player.failure() {
-                let (map, planner) = (self.series.maps()[map].name.clone(), options.planners[planner].clone());
-                return Err(DatasetError::Planner { map, planner, source: source.clone() });
-            }
             states.push(state.clone());
             world.step(&mut state, player_move);
         }

@@ -151,7 +151,10 @@ fn play(
     let mut planner = planner.build(0);
     let (mut state, mut moves) = (world.start(), Vec::new());
     while !state.is_over() {
-        let choice = planner.decide(&world, &state, Budget::time(time / u32::from(LAST_TICK)));
+        let choice = match planner.decide(&world, &state, Budget::time(time / u32::from(LAST_TICK))) {
+            Ok(choice) => choice,
+            Err(failure) => return (Err(failure.to_string()), 0.0),
+        };
         moves.push(choice.player_move);
         world.step(&mut state, choice.player_move);
     }

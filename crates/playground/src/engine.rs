@@ -251,7 +251,7 @@ fn play(request: &PlayRequest, report: &mut dyn FnMut(&str)) -> Result<Vec<u8>, 
     let mut planner = spec.build(*seed);
     let mut moves = Vec::new();
     while !state.is_over() {
-        let choice = planner.decide(&world, &state, Budget::ticks(*budget_ticks));
+        let choice = planner.decide(&world, &state, Budget::ticks(*budget_ticks)).map_err(sentence)?;
         world.step(&mut state, choice.player_move);
         moves.push(choice.player_move);
         if moves.len() % REPORT_TICKS == 0 {

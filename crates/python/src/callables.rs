@@ -165,11 +165,8 @@ impl Callable {
 impl PlannerFactory for Callable {
     fn build(self: Arc<Self>, _seed: u64) -> Box<dyn Planner> {
         Python::attach(|py| {
-            let (number, failure) = match self.make(py) {
-                Ok(number) => (number, None),
-                Err(error) => (None, Some(self.failure(py, error))),
-            };
-            Box::new(PythonPlanner { callable: self, number, board: None, failure })
+            let number = self.make(py).map_err(|error| self.failure(py, error));
+            Box::new(PythonPlanner { callable: self, number, board: None })
         })
     }
 }
@@ -213,9 +210,8 @@ impl Drop for PlannerCall {
 
 struct PythonPlanner {
     callable: Arc<Callable>,
-    number: Option<u64>,
+    number: Result<Option<u64>, PlannerFailure>,
     board: Option<Arc<Board>>,
-    failure: Option<PlannerFailure>,
 }
 
 impl PythonPlanner {
@@ -227,9 +223,9 @@ impl PythonPlanner {
         }
     }
 
-    fn ask(&mut self, py: Python<'_>, world: &World, state: &State) -> PyResult<Move> {
+    fn ask(&mut self, py: Python<'_>, number: Option<u64>, world: &World, state: &State) -> PyResult<Move> {
         let state = game::State { board: self.board(world), state: state.clone() };
-        let player = self.callable.player(py, self.number)?;
+        let player = self.callable.player(py, number)?;
         let _called = PlannerCall::new();
         let answer = player.bind(py).call1((Bound::new(py, state)?,))?;
         from_move("the planner's move", &answer)
@@ -237,28 +233,17 @@ impl PythonPlanner {
 }
 
 impl Planner for PythonPlanner {
-    fn decide(&mut self, world: &World, state: &State, _budget: Budget) -> Choice {
-        let player_move = if self.failure.is_some() {
-            Move::Stay
-        } else {
-            Python::attach(|py| {
-                self.ask(py, world, state).unwrap_or_else(|error| {
-                    self.failure = Some(self.callable.failure(py, error));
-                    Move::Stay
-                })
-            })
-        };
-        Choice { player_move, source: Source::Search, planned_tick: None, simulated_ticks: 0 }
-    }
-
-    fn failure(&self) -> Option<&PlannerFailure> {
-        self.failure.as_ref()
+    fn decide(&mut self, world: &World, state: &State, _budget: Budget) -> Result<Choice, PlannerFailure> {
+        let number = self.number.clone()?;
+        let player_move =
+            Python::attach(|py| self.ask(py, number, world, state).map_err(|error| self.callable.failure(py, error)))?;
+        Ok(Choice { player_move, source: Source::Search, planned_tick: None, simulated_ticks: 0 })
     }
 }
 
 impl Drop for PythonPlanner {
     fn drop(&mut self) {
-        let Some(number) = self.number else { return };
+        let Ok(Some(number)) = self.number else { return };
         let _ = Python::try_attach(|py| self.callable.forget(py, number));
     }
 }

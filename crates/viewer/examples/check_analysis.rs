@@ -89,7 +89,7 @@ fn play(world: &World, planner: &str, seed: u64) -> Vec<State> {
     let mut planner = by_name(planner, seed).expect("a planner");
     let mut states = vec![world.start()];
     while let Some(state) = states.last().filter(|state| !state.is_over()) {
-        let choice = planner.decide(world, state, Budget::ticks(DECISION_TICKS));
+        let choice = planner.decide(world, state, Budget::ticks(DECISION_TICKS)).expect("a move");
         states.push(world.after(state, choice.player_move));
     }
     states

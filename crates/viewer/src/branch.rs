@@ -60,7 +60,7 @@ fn planned_moves(world: &World, mut state: State, planner: &PlannerSpec) -> Vec<
     let mut planner = planner.build(0);
     let (mut moves, mut spent) = (Vec::new(), 0);
     while !state.is_over() && spent < BRANCH_TICKS {
-        let choice = planner.decide(world, &state, Budget::ticks(DECISION_TICKS));
+        let Ok(choice) = planner.decide(world, &state, Budget::ticks(DECISION_TICKS)) else { break };
         // Even a decision without simulation takes time, so each decision costs 100 extra ticks.
         spent += choice.simulated_ticks + 100;
         world.step(&mut state, choice.player_move);

@@ -86,7 +86,7 @@ fn overrun(text: &str, seed: u64, world: &World) -> Duration {
         let Ok(mut planner) = by_name(text, seed) else { return Duration::ZERO };
         let (own_start, start) = (thread_time(), Instant::now());
         let limit = Budget::until(start + BUDGET);
-        planner.decide(world, &world.start(), limit);
+        planner.decide(world, &world.start(), limit).expect("a move");
         least = least.min((thread_time() - own_start).saturating_sub(BUDGET));
         if least <= OVERRUN_MAX {
             break;

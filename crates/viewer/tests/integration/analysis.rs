@@ -357,7 +357,7 @@ fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<
     while !state.is_over() {
         let threats: Vec<Threat> = truth.threats(&state).collect();
         let seen = believed.state_at(state.tick(), truth.player(&state), &threats).unwrap();
-        let player_move = planner.decide(believed, &seen, Budget::UNLIMITED).player_move;
+        let player_move = planner.decide(believed, &seen, Budget::UNLIMITED).expect("a move").player_move;
         recording.write(&writer.write(&state), &command(player_move)).unwrap();
         truth.step(&mut state, player_move);
     }
