@@ -191,3 +191,33 @@ impl Attempts {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(number: usize, attempt: &Attempt) -> String {
+        let &Attempt { ready_ticks, guard, guard_ticks, slack_moves, divisor } = attempt;
+        let ready = (ready_ticks > 0).then(|| "ready".to_owned());
+        let guard = guard.map(|when| match when {
+            GuardedTicks::Always => "guard in all ticks".to_owned(),
+            GuardedTicks::OnMoves => "guard when threats move".to_owned(),
+        });
+        let slack = (slack_moves > 0).then(|| format!("slack {slack_moves}"));
+        let filters: Vec<String> = ready.into_iter().chain(guard).chain(slack).collect();
+        let ticks = match (ready_ticks, guard_ticks) {
+            (0, 0 | LAST_TICK) => "to the end".to_owned(),
+            (0, ticks) => ticks.to_string(),
+            (ready, LAST_TICK) => format!("{ready}, guard to the end"),
+            (ready, _) => ready.to_string(),
+        };
+        format!("| {number} | {} | {ticks} | 1/{divisor} |\n", filters.join(", "))
+    }
+
+    #[test]
+    fn page_about_the_bot_prints_the_table() {
+        let page = include_str!("../../docs/bot.md");
+        let table: String = (1..).zip(&ATTEMPTS).map(|(number, attempt)| row(number, attempt)).collect();
+        assert!(page.contains(&table), "expected in docs/bot.md:\n{table}");
+    }
+}

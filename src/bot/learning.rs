@@ -121,7 +121,7 @@ impl Learning {
         }
         let unexplained = learner.unexplained();
         if let Some(first) = unexplained.iter().find(|unexplained| words[unexplained.threat].style.is_some()) {
-            let news = format!("no rules explain what the {} did in tick {}", first.style, first.tick);
+            let news = first.to_string();
             self.give_up(tracker, words, options);
             self.return_to_expected(tracker, deadline);
             return vec![news];

@@ -6,6 +6,7 @@
 //! the threat until the clock or the styles are revised.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::game::{Clock, Direction, FIRST_TICK, Layout, Position, Rules, Style, WorldError};
 use crate::search::Deadline;
@@ -61,6 +62,13 @@ pub struct Unexplained {
     pub from: Position,
     /// The threat's position after this move.
     pub to: Position,
+}
+
+impl fmt::Display for Unexplained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { threat, style, tick, from, to, .. } = self;
+        write!(f, "no rules explain why threat {threat} ({style}) went from {from} to {to} in tick {tick}")
+    }
 }
 
 /// The last observation that narrowed down a parameter.
@@ -295,9 +303,9 @@ impl Learner {
                 },
             },
             Task::Identify(mut identification) => {
-                if self.game.as_ref().is_some_and(|game| identification.advance(game)) {
+                if self.game.as_ref().is_some_and(|game| identification.advance(game, &self.expected)) {
                     Task::Identify(identification)
-                } else if self.adopt(identification.found) {
+                } else if self.adopt(choose(&identification.finish())) {
                     Task::Follow
                 } else {
                     self.begin_picks()
@@ -455,40 +463,28 @@ impl Learner {
             return None;
         }
         game.identified_at = moves;
-        Some(Box::default())
+        let game = &*game;
+        Some(Box::new(Identification::new(game, |threat| game.is_open(threat))))
     }
 
     /// Gives each unknown word a style of its own that explains the moves of the word's threats in
     /// the whole game and, where known, in earlier games. Keeps the styles if this is impossible.
-    /// Called at the end of a game, because it tries all styles.
+    /// Called at the end of a game.
     pub fn identify_words(&mut self) {
         let Some(game) = &self.game else { return };
-        let mut words: Vec<&str> = Vec::new();
-        for named in game.named.iter().filter(|named| named.style.is_none()) {
-            if !words.contains(&&*named.word) {
-                words.push(&named.word);
-            }
-        }
-        for word in words {
-            let is_free = |style: &Style| game.named.iter().all(|named| named.style != Some(*style));
-            let styles = STYLES_BY_DETAIL.into_iter().filter(is_free);
-            let fits =
-                styles.filter_map(|style| Some((StyleTrial::new(game, word, style).fit(game, &self.expected)?, style)));
-            let mut fits: Vec<(bool, Style)> = fits.collect();
-            fits.sort_by_key(|&(is_expected, _)| !is_expected);
-            let fits = fits.into_iter().map(|(_, style)| style);
-            match self.possible.iter_mut().find(|(known, _)| known == word) {
+        let mut identification = Identification::new(game, |threat| game.named[threat].style.is_none());
+        while identification.advance(game, &self.expected) {}
+        for (word, mut fits) in identification.finish() {
+            match self.possible.iter_mut().find(|(known, _)| *known == word) {
                 Some((_, possible)) => {
-                    let both: Vec<Style> = fits.filter(|style| possible.contains(style)).collect();
-                    *possible = both;
+                    fits.retain(|style| possible.contains(style));
+                    *possible = fits;
                 }
-                None => self.possible.push((word.to_owned(), fits.collect())),
+                None => self.possible.push((word, fits)),
             }
         }
-        let explained: Vec<_> = self.possible.iter().filter(|(_, styles)| !styles.is_empty()).cloned().collect();
-        let mut chosen = Vec::new();
-        if choose(&explained, &mut chosen) {
-            let chosen: Vec<(String, Style)> = explained.into_iter().map(|(word, _)| word).zip(chosen).collect();
+        let chosen = choose(&self.possible);
+        if !chosen.is_empty() {
             self.past_words.retain(|(word, _)| chosen.iter().all(|(other, _)| other != word));
             self.adopt(chosen.clone());
             while self.advance() {}
@@ -498,12 +494,14 @@ impl Learner {
 
     fn adopt(&mut self, found: Vec<(String, Style)>) -> bool {
         let Some(game) = self.game.as_mut().filter(|_| !found.is_empty()) else { return false };
-        for (word, style) in found {
-            for (named, assumed) in game.named.iter().zip(&mut game.styles) {
-                if named.word == word {
-                    *assumed = Some(style);
-                }
+        let mut is_changed = false;
+        for (named, assumed) in game.named.iter().zip(&mut game.styles) {
+            if let Some((_, style)) = found.iter().find(|(word, _)| *word == named.word) {
+                is_changed |= assumed.replace(*style) != Some(*style);
             }
+        }
+        if !is_changed {
+            return false;
         }
         self.rebuild();
         true
@@ -671,37 +669,57 @@ impl ObservedGame {
     }
 }
 
-#[derive(Clone, Debug, Default)]
+/// Finds all styles that explain the moves of the threats with certain words.
+#[derive(Clone, Debug)]
 struct Identification {
-    next: (usize, usize),
+    /// The words and styles to try, the last first.
+    waiting: Vec<(String, Style)>,
     trial: Option<StyleTrial>,
-    found: Vec<(String, Style)>,
+    /// The styles that explain each word. True for those that do not fit the expected rules, which
+    /// come last.
+    fits: Vec<(String, Vec<(bool, Style)>)>,
 }
 
 impl Identification {
-    fn advance(&mut self, game: &ObservedGame) -> bool {
-        if let Some(trial) = &mut self.trial {
-            match trial.advance(game) {
-                Trial::Continues => return true,
-                Trial::Failed => self.next.1 += 1,
-                Trial::Explains => {
-                    let (threat, style) = (self.next.0, trial.style);
-                    if game.styles[threat] != Some(style) {
-                        self.found.push((game.named[threat].word.clone(), style));
-                    }
-                    self.next = (threat + 1, 0);
-                }
+    fn new(game: &ObservedGame, is_open: impl Fn(usize) -> bool) -> Self {
+        let mut fits: Vec<(String, Vec<(bool, Style)>)> = Vec::new();
+        for (_, named) in game.named.iter().enumerate().filter(|&(threat, _)| is_open(threat)) {
+            if fits.iter().all(|(word, _)| *word != named.word) {
+                fits.push((named.word.clone(), Vec::new()));
             }
-            self.trial = None;
         }
-        let (threat, style) = self.next;
-        let Some(named) = game.named.get(threat) else { return false };
-        let is_known = self.found.iter().any(|(word, _)| *word == named.word);
-        match STYLES_BY_DETAIL.get(style).filter(|_| game.is_open(threat) && !is_known) {
-            Some(&style) => self.trial = Some(StyleTrial::new(game, &named.word, style)),
-            None => self.next = (threat + 1, 0),
+        let is_free =
+            |word: &str, style| game.named.iter().all(|named| named.word == word || named.style != Some(style));
+        let pairs = fits.iter().flat_map(|(word, _)| STYLES_BY_DETAIL.map(|style| (word.clone(), style)));
+        let mut waiting: Vec<(String, Style)> = pairs.filter(|(word, style)| is_free(word, *style)).collect();
+        waiting.reverse();
+        Self { waiting, trial: None, fits }
+    }
+
+    fn advance(&mut self, game: &ObservedGame, expected: &Rules) -> bool {
+        let Some(trial) = &mut self.trial else {
+            let Some((word, style)) = self.waiting.pop() else { return false };
+            self.trial = Some(StyleTrial::new(game, &word, style));
+            return true;
+        };
+        match trial.advance(game) {
+            Trial::Continues => return true,
+            Trial::Failed => {}
+            Trial::Explains => {
+                let word = &game.named[trial.threats[0]].word;
+                let (_, fits) = self.fits.iter_mut().find(|(other, _)| other == word).expect("an open word");
+                let fit = (!trial.fits(expected), trial.style);
+                let place = fits.partition_point(|&(is_unexpected, _)| is_unexpected <= fit.0);
+                fits.insert(place, fit);
+            }
         }
+        self.trial = None;
         true
+    }
+
+    fn finish(self) -> Vec<(String, Vec<Style>)> {
+        let styles = |fits: Vec<(bool, Style)>| fits.into_iter().map(|(_, style)| style).collect();
+        self.fits.into_iter().map(|(word, fits)| (word, styles(fits))).collect()
     }
 }
 
@@ -735,16 +753,8 @@ impl StyleTrial {
         Self { style, threats, sets, draws, hawks, next: 0 }
     }
 
-    /// Returns `None` if the style does not explain all moves, and otherwise whether the expected
-    /// values of the owls' or hawks' parameters do.
-    fn fit(mut self, game: &ObservedGame, expected: &Rules) -> Option<bool> {
-        loop {
-            match self.advance(game) {
-                Trial::Continues => {}
-                Trial::Failed => return None,
-                Trial::Explains => break,
-            }
-        }
+    /// True if the expected values of the owls' or hawks' parameters explain the moves, too.
+    fn fits(&self, expected: &Rules) -> bool {
         let has_minute = |owls: &Owls| {
             let minutes = &owls.minutes[expected.owl_view as usize];
             let windows = minutes.get(usize::from(expected.owl_minute_ticks) - 1).into_iter().flatten();
@@ -756,7 +766,7 @@ impl StyleTrial {
             let has = |values: u128, value: u8| values >> value.min(127) & 1 == 1;
             has(sets.patience, expected.hawk_patience_moves) && has(sets.rest, expected.hawk_rest_moves)
         };
-        Some(self.sets.owls.iter().all(has_minute) && self.hawks.iter().flatten().all(has_waits))
+        self.sets.owls.iter().all(has_minute) && self.hawks.iter().flatten().all(has_waits)
     }
 
     fn advance(&mut self, game: &ObservedGame) -> Trial {
@@ -779,21 +789,26 @@ impl StyleTrial {
     }
 }
 
-/// Chooses a different style for each word, the first possible one where it can. Returns false if
-/// there is no such choice.
-fn choose(possible: &[(String, Vec<Style>)], chosen: &mut Vec<Style>) -> bool {
-    let Some((_, styles)) = possible.get(chosen.len()) else { return true };
-    styles.iter().any(|&style| {
-        if chosen.contains(&style) {
-            return false;
-        }
-        chosen.push(style);
-        let is_chosen = choose(possible, chosen);
-        if !is_chosen {
-            chosen.pop();
-        }
-        is_chosen
-    })
+/// Chooses a different style for each word that some style explains, the first possible one where it
+/// can. Returns nothing if there is no such choice.
+fn choose(possible: &[(String, Vec<Style>)]) -> Vec<(String, Style)> {
+    fn extend(possible: &[&(String, Vec<Style>)], chosen: &mut Vec<(String, Style)>) -> bool {
+        let Some((word, styles)) = possible.get(chosen.len()) else { return true };
+        styles.iter().any(|&style| {
+            if chosen.iter().any(|&(_, other)| other == style) {
+                return false;
+            }
+            chosen.push((word.clone(), style));
+            extend(possible, chosen) || {
+                chosen.pop();
+                false
+            }
+        })
+    }
+    let mut chosen = Vec::new();
+    let explained: Vec<_> = possible.iter().filter(|(_, styles)| !styles.is_empty()).collect();
+    extend(&explained, &mut chosen);
+    chosen
 }
 
 const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Owl, Style::Hawk, Style::Goldfish];

@@ -151,13 +151,7 @@ fn write_findings(games: &[&Path], findings: &Findings, out: &mut impl Write) ->
     write_list("not observed", &unseen.iter().map(line).collect::<Vec<_>>(), out)?;
     let words = findings.words.iter().map(|(word, style)| format!("  {word:?} is the {style}"));
     write_list("words", &words.collect::<Vec<_>>(), out)?;
-    let unexplained = findings.unexplained.iter().map(|one| {
-        let recording = recording(games, one.game);
-        format!(
-            "  threat {} ({}) went from {} to {} at tick {}{recording}: no known rules explain it",
-            one.threat, one.style, one.from, one.to, one.tick
-        )
-    });
+    let unexplained = findings.unexplained.iter().map(|one| format!("  {one}{}", recording(games, one.game)));
     let conflicts = findings.conflicts.iter().map(|conflict| format!("  {conflict}"));
     write_list("unexplained", &unexplained.chain(conflicts).collect::<Vec<_>>(), out)
 }
