@@ -19,4 +19,4 @@ pub use learner::{Decided, Learner, Unexplained};
 pub use orders::Orders;
 pub(crate) use streets::Streets;
 pub use streets::{Sight, StyleWord};
-pub use variants::{Difference, Parameter, differences, first_direction, phase_clock, variant, view_name};
+pub use variants::{Difference, Parameter, differences, first_direction, variant};

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use serde_json::Value;
+
 use crate::game::{
     Direction, PeriodTicks, Personalities, Personality, PhaseClocks, Rules, Style, StyleNames, View, World, WorldError,
 };
@@ -126,35 +128,16 @@ impl Parameter {
 
     /// The parameter's value in these rules, as text.
     pub fn value(self, rules: &Rules) -> String {
-        let order = |order: [Direction; 4]| order.map(Direction::name).join(", ");
-        match self {
-            Self::PeriodTicks(personality) => rules.period_ticks.of(personality).to_string(),
-            Self::PhaseClock(personality) => phase_clock(rules.phase_clocks, personality).to_string(),
-            Self::OptionOrder => order(rules.option_order),
-            Self::SharedPathOrder => order(rules.shared_path_order),
-            Self::SharkPathOrder => order(rules.shark_path_order),
-            Self::FirstDirection => order(rules.spawn_order),
-            Self::FirstSeed => rules.first_seed.to_string(),
-            Self::PickScale => rules.pick_scale.to_string(),
-            Self::DeerShyDistance => rules.deer_shy_distance_squared.to_string(),
-            Self::DeerView => view_name(rules.deer_view).to_owned(),
-            Self::SharkView => view_name(rules.shark_view).to_owned(),
-            Self::OwlView => view_name(rules.owl_view).to_owned(),
-            Self::HawkView => view_name(rules.hawk_view).to_owned(),
-            Self::OwlMinute => rules.owl_minute_ticks.to_string(),
-            Self::OwlWindow => rules.owl_window_ticks.to_string(),
-            Self::HawkPatience => rules.hawk_patience_moves.to_string(),
-            Self::HawkRest => rules.hawk_rest_moves.to_string(),
-            Self::HawkPosts => rules.hawk_posts.to_string(),
-            Self::StyleNames => match rules.wire.style_names {
-                StyleNames::Server => "server".to_owned(),
-                StyleNames::Unknown => "unknown".to_owned(),
-            },
-            Self::Personalities => match rules.wire.personalities {
-                Personalities::Server => "server".to_owned(),
-                Personalities::Missing => "missing".to_owned(),
-                Personalities::Mismatched => "mismatched".to_owned(),
-            },
+        let rules = serde_json::to_value(rules).expect("rules are JSON");
+        let path = format!("/{}", self.name().replace('.', "/"));
+        match rules.pointer(&path) {
+            Some(Value::Array(directions)) => {
+                directions.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+            }
+            Some(Value::String(name)) => name.clone(),
+            Some(number) => number.as_f64().map_or_else(String::new, |number| number.to_string()),
+            // The lazy phase begins with the game.
+            None => "0".to_owned(),
         }
     }
 
@@ -332,16 +315,8 @@ pub fn first_direction(rules: &Rules) -> Result<Direction, WorldError> {
     Ok(world.threat(&world.start(), 0).direction)
 }
 
-/// The name of a view in a rules file.
-pub fn view_name(view: View) -> &'static str {
-    match view {
-        View::Stale => "stale",
-        View::Present => "present",
-    }
-}
-
 /// The clock value (tick - 1) after which threats have this personality; 0 for lazy.
-pub fn phase_clock(clocks: PhaseClocks, personality: Personality) -> u16 {
+pub(super) fn phase_clock(clocks: PhaseClocks, personality: Personality) -> u16 {
     match personality {
         Personality::Lazy => 0,
         Personality::Tease => clocks.tease,
