@@ -33,8 +33,10 @@ mod memory;
 mod observation;
 mod options;
 mod plan;
+mod prior;
 mod reconstruct;
 mod records;
+mod threat_belief;
 mod tracker;
 
 use deadline::Deadlines;

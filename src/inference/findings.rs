@@ -2,10 +2,12 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::clock::{ClockEvidence, ClockFilter, ClockSets, Reports, clock_sets};
-use super::learner::{Decided, Learner, Unexplained, post_counts};
+use super::clock::{ClockEvidence, ClockFilter, Reports};
+use super::clock_sets::{ClockSets, clock_sets};
+use super::learner::{Decided, Learner, Unexplained};
 use super::orders::Orders;
 use super::paths::OWL_MINUTE_MAX;
+use super::sets::post_counts;
 use super::variants::Parameter;
 use crate::game::{Clock, Direction, Personalities, Rules, Style};
 use crate::search::Deadline;

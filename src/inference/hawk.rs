@@ -1,20 +1,14 @@
-//! Explanations of the hawks' steps. Values of different parameters depend on one another: a
-//! patience may be possible only with a certain rest, or only with certain posts. So there can be
-//! several [`HawkExplanation`]s. Each holds a set of values per parameter, and all combinations of
-//! these values count as possible.
-
-use crate::search::Deadline;
+//! Hypotheses about the hawks, narrowed down by their observed steps.
 
 use super::orders::Orders;
 use super::paths::orders_of_step;
-use super::picks::pick;
 use super::streets::{Step, Streets};
 
 /// Maximum value of `hawk_patience_moves` and `hawk_rest_moves`.
 pub const MOVES_MAX: u8 = 100;
 /// Maximum number of hypotheses for a hawk. If there are more, some are dropped.
 const HYPOTHESES_MAX: usize = 4_000;
-const SUCCESSORS_MAX: usize = 4 * HYPOTHESES_MAX;
+pub(super) const SUCCESSORS_MAX: usize = 4 * HYPOTHESES_MAX;
 /// Replaces the rank of a post if the hawk saw the player while the post was its target.
 const FORGOTTEN: u16 = u16::MAX;
 
@@ -42,7 +36,7 @@ pub struct HawkHypothesis {
     pub patience: (u8, u8),
     pub rest: (u8, u8),
     /// The hawk's known posts: each is a rank among the map's intersections, or [`FORGOTTEN`].
-    posts: Vec<u16>,
+    pub(super) posts: Vec<u16>,
     /// For each forgotten post, its possible ranks, as bits.
     forgotten: Vec<u128>,
     pub orders: Orders,
@@ -55,7 +49,7 @@ pub struct Hawk {
     pub is_truncated: bool,
     /// The number of posts, from the first, whose draw numbers are known; `usize::MAX` if no tick
     /// of the game was missed.
-    counted_posts: usize,
+    pub(super) counted_posts: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,156 +174,15 @@ impl Hawk {
         let known = (1..).zip(ranks).filter(|(_, ranks)| ranks.is_power_of_two() && *ranks < rank_bit(u16::MAX));
         known.map(|(draw, ranks)| (draw, ranks.trailing_zeros() as u16)).collect()
     }
-
-    pub fn explains(&self, values: &HawkExplanation, draws: &PostDraws) -> bool {
-        let explains = |hypothesis: &HawkHypothesis| {
-            hypothesis.view == values.view
-                && hypothesis.explanation(draws, self.counted_posts, values.counts).and(values).is_some()
-        };
-        self.hypotheses.iter().any(explains)
-    }
-
-    fn explanations(&self, draws: &PostDraws) -> Vec<HawkExplanation> {
-        let explanation = |hypothesis: &HawkHypothesis| hypothesis.explanation(draws, self.counted_posts, u128::MAX);
-        let mut found: Vec<HawkExplanation> =
-            self.hypotheses.iter().map(explanation).filter(HawkExplanation::is_possible).collect();
-        found.sort_unstable();
-        found.dedup();
-        found
-    }
-}
-
-/// The rank of the post that each draw picks, for each post count (a value of `hawk_posts`).
-pub struct PostDraws {
-    /// `counts[draw - 1][rank]`: the post counts with which this draw picks this rank, as bits.
-    counts: Vec<[u128; 128]>,
-    all: u128,
-}
-
-pub const POSTS_MAX: usize = 100;
-pub const FEW_POSTS_MAX: usize = 20;
-
-pub fn distinguishable_posts(intersections: usize) -> usize {
-    intersections.clamp(FEW_POSTS_MAX, POSTS_MAX)
-}
-
-impl PostDraws {
-    pub fn new(first_seed: i32, scale: f64, intersections: usize, hawks: &[&Hawk]) -> Self {
-        let lengths = hawks.iter().flat_map(|hawk| hawk.hypotheses.iter().map(|hypothesis| hypothesis.posts.len()));
-        let most = distinguishable_posts(intersections);
-        let counts = |draw: usize| {
-            let mut counts = [0; 128];
-            for count in 1..=most {
-                let rank = pick(first_seed, draw, scale, count.min(intersections));
-                counts[rank.min(127)] |= 1 << count;
-            }
-            counts
-        };
-        let counts: Vec<_> = (1..=lengths.max().unwrap_or(0)).map(counts).collect();
-        let all = bits((1, if counts.is_empty() { POSTS_MAX } else { most } as u8));
-        Self { counts, all }
-    }
-
-    /// The post counts in `within`, as bits, with which a hawk can get these posts.
-    fn counts(&self, posts: impl Iterator<Item = u128>, counted: usize, within: u128) -> u128 {
-        posts.zip(&self.counts).enumerate().fold(self.all & within, |counts, (index, (post, sent_to))| {
-            if index >= counted {
-                return counts & u128::MAX.checked_shl(post.trailing_zeros() + 1).unwrap_or(0);
-            }
-            let mut ranks = post;
-            let mut explained = 0;
-            while ranks != 0 && counts != 0 {
-                explained |= sent_to[ranks.trailing_zeros() as usize];
-                ranks &= ranks - 1;
-            }
-            counts & explained
-        })
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HawkExplanation {
-    pub view: usize,
-    pub orders: Orders,
-    pub patience: u128,
-    pub rest: u128,
-    pub counts: u128,
-}
-
-impl HawkExplanation {
-    fn is_possible(&self) -> bool {
-        !self.orders.is_empty() && self.patience != 0 && self.rest != 0 && self.counts != 0
-    }
-
-    fn and(&self, other: &Self) -> Option<Self> {
-        let both = Self {
-            view: self.view,
-            orders: self.orders.and(other.orders),
-            patience: self.patience & other.patience,
-            rest: self.rest & other.rest,
-            counts: self.counts & other.counts,
-        };
-        (self.view == other.view && both.is_possible()).then_some(both)
-    }
-}
-
-const EXPLANATIONS_MAX: usize = 256;
-
-/// Narrows down `within` by the moves of each hawk in turn, and returns the cheapest explanation
-/// that is left. Skips a hawk that contradicts all explanations left by the hawks before it. `None`
-/// if the deadline passes first.
-pub fn cheapest_explanation(
-    hawks: &[&Hawk],
-    draws: &PostDraws,
-    within: [HawkExplanation; 2],
-    cost: impl Fn(&HawkExplanation) -> u32,
-    deadline: Deadline,
-) -> Option<HawkExplanation> {
-    let mut found = within.to_vec();
-    for hawk in hawks {
-        let explanations = hawk.explanations(draws);
-        let mut both = Vec::new();
-        for one in &found {
-            if deadline.is_past() {
-                return None;
-            }
-            both.extend(explanations.iter().filter_map(|other| one.and(other)));
-            if both.len() > SUCCESSORS_MAX {
-                keep_cheapest(&mut both, &cost);
-            }
-        }
-        if !both.is_empty() {
-            keep_cheapest(&mut both, &cost);
-            found = both;
-        }
-    }
-    found.into_iter().min_by_key(cost)
-}
-
-fn keep_cheapest(found: &mut Vec<HawkExplanation>, cost: impl Fn(&HawkExplanation) -> u32) {
-    found.sort_unstable();
-    found.dedup();
-    found.sort_by_cached_key(cost);
-    found.truncate(EXPLANATIONS_MAX);
 }
 
 impl HawkHypothesis {
-    fn ranks(&self) -> impl Iterator<Item = u128> {
+    pub(super) fn ranks(&self) -> impl Iterator<Item = u128> {
         let mut forgotten = self.forgotten.iter().copied();
         self.posts.iter().map(move |&post| match post {
             FORGOTTEN => forgotten.next().unwrap_or(u128::MAX),
             rank => rank_bit(rank),
         })
-    }
-
-    fn explanation(&self, draws: &PostDraws, counted_posts: usize, counts: u128) -> HawkExplanation {
-        HawkExplanation {
-            view: self.view,
-            orders: self.orders,
-            patience: bits(self.patience),
-            rest: bits(self.rest),
-            counts: draws.counts(self.ranks(), counted_posts, counts),
-        }
     }
 
     fn advance(&self, streets: &Streets, step: &Step, threat: usize, after: &mut Vec<Self>) {
@@ -418,12 +271,12 @@ impl HawkHypothesis {
 }
 
 /// Ranks of 127 and above share one bit.
-fn rank_bit(rank: u16) -> u128 {
+pub(super) fn rank_bit(rank: u16) -> u128 {
     1 << rank.min(127)
 }
 
 /// The values from `low` to `high` (inclusive), as bits. `high` must be at most 126.
-fn bits((low, high): (u8, u8)) -> u128 {
+pub(super) fn bits((low, high): (u8, u8)) -> u128 {
     if low > high { 0 } else { (1 << (high + 1)) - (1 << low) }
 }
 

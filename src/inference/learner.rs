@@ -12,40 +12,17 @@ use crate::game::{Clock, Direction, FIRST_TICK, Layout, Position, Rules, Style, 
 use crate::search::Deadline;
 
 use super::clock::{ClockEvidence, ClockFilter, Reports};
-use super::hawk::{FEW_POSTS_MAX, Hawk, HawkSets};
-use super::paths::{Deer, Owls, Sharks};
-use super::picks::{Pick, PickExplanations, PickSearch, Picks, pick};
-use super::streets::{Sight, Step, Streets, StyleWord, Views};
+use super::hawk::Hawk;
+use super::identification::{Identification, choose};
+use super::observed_game::ObservedGame;
+use super::paths::Owls;
+use super::picks::{PickExplanations, PickSearch};
+use super::sets::{Sets, game_step, sizes};
+use super::streets::{Sight, Streets, StyleWord};
 use super::variants::Parameter;
 
 /// Minimum number of moves before the first attempt to identify styles, and between attempts.
 pub(crate) const IDENTIFY_MOVES: u16 = 6;
-/// Minimum number of moves between searches for explanations of the picks.
-const SOLVE_MOVES: u16 = 8;
-
-#[derive(Clone, Debug)]
-pub(super) struct Sets {
-    pub sharks: Sharks,
-    pub deer: Deer,
-    pub owls: Option<Owls>,
-    pub hawks: HawkSets,
-    pub picks: Picks,
-    /// The known posts of earlier games: draw number, rank, and number of the map's intersections.
-    pub posts: Vec<(u16, u16, u16)>,
-}
-
-impl Sets {
-    fn new(owls: Option<Owls>) -> Self {
-        Self {
-            sharks: Sharks::default(),
-            deer: Deer::default(),
-            owls,
-            hawks: HawkSets::ANY,
-            picks: Picks::default(),
-            posts: Vec::new(),
-        }
-    }
-}
 
 /// A threat with a move that the learner cannot explain.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -82,37 +59,8 @@ pub struct Decided {
     pub threat: usize,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct ObservedGame {
-    pub streets: Streets,
-    pub named: Vec<StyleWord>,
-    pub styles: Vec<Option<Style>>,
-    homes: Vec<Option<Position>>,
-    first_facing: Vec<Option<Direction>>,
-    last: Sight,
-    steps: Vec<Step>,
-    moves: Vec<bool>,
-    /// The index of the next step to process, and of the next threat in this step.
-    next: (usize, usize),
-    pub evidence: Vec<ClockEvidence>,
-    /// Drops histories of the clock that contradict the reported personalities.
-    pub trusting: ClockFilter,
-    /// Ignores personalities. Updated only if a message lacked them or `trusting` explains nothing.
-    pub distrusting: ClockFilter,
-    distrusting_seen: usize,
-    pub clock: (Clock, Rules),
-    pub reports_personalities: bool,
-    pub hawks: Vec<Option<Hawk>>,
-    draws: Vec<Option<u16>>,
-    moves_made: Option<u16>,
-    pub unexplained: Vec<Option<Unexplained>>,
-    solved_at: u16,
-    /// The number of moves in `moves` at the last attempt to identify styles.
-    identified_at: u16,
-}
-
 #[derive(Clone, Debug, Default)]
-enum Task {
+pub(super) enum Task {
     #[default]
     Wait,
     Clock,
@@ -133,12 +81,12 @@ pub struct Learner {
     pub(super) past_unexplained: Vec<Unexplained>,
     pub(super) past_words: Vec<(String, Style)>,
     /// The styles that explain each unknown word's threats in the games that have ended.
-    possible: Vec<(String, Vec<Style>)>,
+    pub(super) possible: Vec<(String, Vec<Style>)>,
     pub(super) past_reports: bool,
     pub(super) first_direction: Option<Direction>,
     pub(super) explanations: PickExplanations,
-    task: Task,
-    records: bool,
+    pub(super) task: Task,
+    pub(super) records: bool,
     pub(super) decided: BTreeMap<Parameter, (usize, Decided)>,
 }
 
@@ -380,7 +328,7 @@ impl Learner {
         self.base = self.sets.clone();
     }
 
-    fn rebuild(&mut self) {
+    pub(super) fn rebuild(&mut self) {
         self.sets = self.base.clone();
         self.reset_memories();
         let Some(game) = &mut self.game else { return };
@@ -467,123 +415,6 @@ impl Learner {
         Some(Box::new(Identification::new(game, |threat| game.is_open(threat))))
     }
 
-    /// Gives each unknown word a style of its own that explains the moves of the word's threats in
-    /// the whole game and, where known, in earlier games. Keeps the styles if this is impossible.
-    /// Called at the end of a game.
-    pub fn identify_words(&mut self) {
-        let Some(game) = &self.game else { return };
-        let mut identification = Identification::new(game, |threat| game.named[threat].style.is_none());
-        while identification.advance(game, &self.expected) {}
-        for (word, mut fits) in identification.finish() {
-            match self.possible.iter_mut().find(|(known, _)| *known == word) {
-                Some((_, possible)) => {
-                    fits.retain(|style| possible.contains(style));
-                    *possible = fits;
-                }
-                None => self.possible.push((word, fits)),
-            }
-        }
-        let chosen = choose(&self.possible);
-        if !chosen.is_empty() {
-            self.past_words.retain(|(word, _)| chosen.iter().all(|(other, _)| other != word));
-            self.adopt(chosen.clone());
-            while self.advance() {}
-            self.past_words.extend(chosen);
-        }
-    }
-
-    fn adopt(&mut self, found: Vec<(String, Style)>) -> bool {
-        let Some(game) = self.game.as_mut().filter(|_| !found.is_empty()) else { return false };
-        let mut is_changed = false;
-        for (named, assumed) in game.named.iter().zip(&mut game.styles) {
-            if let Some((_, style)) = found.iter().find(|(word, _)| *word == named.word) {
-                is_changed |= assumed.replace(*style) != Some(*style);
-            }
-        }
-        if !is_changed {
-            return false;
-        }
-        self.rebuild();
-        true
-    }
-
-    fn begin_picks(&mut self) -> Task {
-        let Some(game) = &mut self.game else { return Task::Wait };
-        let moves = game.moves_made.unwrap_or(0);
-        if self.records || !self.explanations.found.is_empty() || self.sets.picks.count == 0 {
-            return Task::Wait;
-        }
-        if game.solved_at != 0 && moves < game.solved_at + SOLVE_MOVES {
-            return Task::Wait;
-        }
-        game.solved_at = moves.max(1);
-        let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
-        Task::Solve(Box::new(PickSearch::new(&self.sets.picks, &self.expected, deer)))
-    }
-
-    /// Searches for explanations of the picks. Keeps those that also explain the known posts of
-    /// hawks.
-    pub(super) fn solve_picks(&mut self) {
-        self.reconcile();
-        let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
-        self.explanations = match self.sets.picks.count {
-            0 => PickExplanations::default(),
-            _ => PickSearch::new(&self.sets.picks, &self.expected, deer).finish(),
-        };
-        let posts = self.posts(Deadline::NEVER).unwrap_or_default();
-        let scale = self.expected.pick_scale;
-        self.explanations.found.retain(|one| !post_counts(&posts, one.first_seed, scale).is_empty());
-    }
-
-    /// The known posts of all games, in the format of [`Sets::posts`]. `None` if the deadline
-    /// passes first.
-    pub(super) fn posts(&self, deadline: Deadline) -> Option<Vec<(u16, u16, u16)>> {
-        let mut posts = self.sets.posts.clone();
-        if let Some(game) = &self.game {
-            let places = game.streets.intersections.len() as u16;
-            for hawk in game.hawks.iter().flatten() {
-                if deadline.is_past() {
-                    return None;
-                }
-                posts.extend(hawk.known_posts().into_iter().map(|(draw, place)| (draw, place, places)));
-            }
-        }
-        Some(posts)
-    }
-
-    pub(super) fn reconcile(&mut self) {
-        let Sets { deer, owls, hawks, picks, .. } = &mut self.sets;
-        for _ in 0..2 {
-            for hawk in self.game.iter().flat_map(|game| game.hawks.iter().flatten()) {
-                let both = hawks.and(&hawk.sets());
-                // A hawk that contradicts earlier hawks does not change the sets.
-                if both.patience != 0 && both.rest != 0 && both.orders.iter().any(|orders| !orders.is_empty()) {
-                    *hawks = both;
-                }
-            }
-            if let Some(owls) = owls {
-                let shared = owls.orders().and(hawks.orders[0].or(hawks.orders[1]));
-                if !shared.is_empty() {
-                    owls.retain(shared);
-                    hawks.orders = hawks.orders.map(|orders| orders.and(shared));
-                }
-            }
-            for hawk in self.game.iter_mut().flat_map(|game| game.hawks.iter_mut().flatten()) {
-                let mut kept = hawk.clone();
-                kept.retain(hawks);
-                if !kept.hypotheses.is_empty() {
-                    *hawk = kept;
-                }
-            }
-        }
-        let options = deer.orders(0).or(deer.orders(1)).and(picks.orders);
-        if !options.is_empty() {
-            deer.retain(options);
-            picks.orders = options;
-            self.explanations.found.retain(|one| options.contains(one.order));
-        }
-    }
-
     /// The unknown style words whose meaning was inferred, each with the inferred style.
     pub fn words(&self) -> Vec<(String, Style)> {
         let mut words = self.past_words.clone();
@@ -611,304 +442,4 @@ impl Learner {
         let of_game = self.game.iter().flat_map(|game| game.unexplained.iter().flatten());
         self.past_unexplained.iter().chain(of_game).cloned().collect()
     }
-}
-
-impl ObservedGame {
-    /// The moves that lead to `sight`. `None` if a threat moved farther than one tile, or if the
-    /// player or a threat was not on an open tile.
-    fn step_to(&self, sight: &Sight) -> Option<Step> {
-        let graph = self.streets.graph();
-        let (before, now) = (graph.tile(self.last.player)?, graph.tile(sight.player)?);
-        let stale = if self.last.tick == FIRST_TICK { self.streets.nowhere() } else { before };
-        let mut threats = Vec::with_capacity(sight.threats.len());
-        for (&(from, _), &(to, _)) in self.last.threats.iter().zip(&sight.threats) {
-            let direction = Direction::ALL.into_iter().find(|&direction| from.towards(direction) == to);
-            if direction.is_none() && from != to {
-                return None;
-            }
-            threats.push((graph.tile(from)?, direction));
-        }
-        let facing = self.last.threats.iter().map(|&(_, direction)| direction).collect();
-        Some(Step { tick: self.last.tick, player: Views { stale, present: now }, threats, facing })
-    }
-
-    fn moved(&self, step: &Step) -> Option<bool> {
-        if step.threats.iter().any(|(_, direction)| direction.is_some()) {
-            return Some(true);
-        }
-        let must_move = |(threat, &(tile, _)): (usize, &(u16, Option<Direction>))| match self.styles[threat] {
-            _ if self.unexplained[threat].is_some() => false,
-            Some(Style::Bull | Style::Goldfish | Style::Deer) => self.streets.options(tile) != 0,
-            Some(Style::Shark) => {
-                let Views { stale, present } = step.player;
-                self.streets.nearer(stale, tile) != 0 && self.streets.nearer(present, tile) != 0
-            }
-            Some(Style::Owl | Style::Hawk) | None => false,
-        };
-        step.threats.iter().enumerate().any(must_move).then_some(false)
-    }
-
-    /// Adopts the best clock. Returns true if the new clock changes the assumed ticks of past
-    /// moves.
-    fn adopt_clock(&mut self, trusts: bool) -> bool {
-        let filter = if trusts { &self.trusting } else { &self.distrusting };
-        let Some(rules) = filter.best().filter(|rules| *rules != self.clock.1) else { return false };
-        let before = std::mem::replace(&mut self.clock, (Clock::new(&rules), rules)).0;
-        let first = self.evidence.len() - self.steps.len();
-        let open = self.evidence[first..].iter().filter(|evidence| evidence.moved.is_none());
-        open.into_iter().any(|evidence| before.threats_move(evidence.tick) != self.clock.0.threats_move(evidence.tick))
-    }
-
-    /// True if `steps` begins with the first tick of the game.
-    fn is_followed_from_start(&self) -> bool {
-        self.homes.first().is_none_or(Option::is_some) && self.evidence.len() == self.steps.len()
-    }
-
-    fn is_open(&self, threat: usize) -> bool {
-        self.styles[threat].is_none() || self.unexplained[threat].is_some()
-    }
-}
-
-/// Finds all styles that explain the moves of the threats with certain words.
-#[derive(Clone, Debug)]
-struct Identification {
-    /// The words and styles to try, the last first.
-    waiting: Vec<(String, Style)>,
-    trial: Option<StyleTrial>,
-    /// The styles that explain each word. True for those that do not fit the expected rules, which
-    /// come last.
-    fits: Vec<(String, Vec<(bool, Style)>)>,
-}
-
-impl Identification {
-    fn new(game: &ObservedGame, is_open: impl Fn(usize) -> bool) -> Self {
-        let mut fits: Vec<(String, Vec<(bool, Style)>)> = Vec::new();
-        for (_, named) in game.named.iter().enumerate().filter(|&(threat, _)| is_open(threat)) {
-            if fits.iter().all(|(word, _)| *word != named.word) {
-                fits.push((named.word.clone(), Vec::new()));
-            }
-        }
-        let is_free =
-            |word: &str, style| game.named.iter().all(|named| named.word == word || named.style != Some(style));
-        let pairs = fits.iter().flat_map(|(word, _)| STYLES_BY_DETAIL.map(|style| (word.clone(), style)));
-        let mut waiting: Vec<(String, Style)> = pairs.filter(|(word, style)| is_free(word, *style)).collect();
-        waiting.reverse();
-        Self { waiting, trial: None, fits }
-    }
-
-    fn advance(&mut self, game: &ObservedGame, expected: &Rules) -> bool {
-        let Some(trial) = &mut self.trial else {
-            let Some((word, style)) = self.waiting.pop() else { return false };
-            self.trial = Some(StyleTrial::new(game, &word, style));
-            return true;
-        };
-        match trial.advance(game) {
-            Trial::Continues => return true,
-            Trial::Failed => {}
-            Trial::Explains => {
-                let word = &game.named[trial.threats[0]].word;
-                let (_, fits) = self.fits.iter_mut().find(|(other, _)| other == word).expect("an open word");
-                let fit = (!trial.fits(expected), trial.style);
-                let place = fits.partition_point(|&(is_unexpected, _)| is_unexpected <= fit.0);
-                fits.insert(place, fit);
-            }
-        }
-        self.trial = None;
-        true
-    }
-
-    fn finish(self) -> Vec<(String, Vec<Style>)> {
-        let styles = |fits: Vec<(bool, Style)>| fits.into_iter().map(|(_, style)| style).collect();
-        self.fits.into_iter().map(|(word, fits)| (word, styles(fits))).collect()
-    }
-}
-
-enum Trial {
-    Continues,
-    Failed,
-    Explains,
-}
-
-#[derive(Clone, Debug)]
-struct StyleTrial {
-    style: Style,
-    threats: Vec<usize>,
-    sets: Sets,
-    draws: Vec<Option<u16>>,
-    hawks: Vec<Option<Hawk>>,
-    next: usize,
-}
-
-impl StyleTrial {
-    fn new(game: &ObservedGame, word: &str, style: Style) -> Self {
-        let threats: Vec<usize> = (0..game.named.len()).filter(|&other| game.named[other].word == word).collect();
-        let mut sets = Sets::new((style == Style::Owl).then(|| Owls::new(&game.streets)));
-        let is_from_start = game.is_followed_from_start();
-        if let Some(owls) = sets.owls.as_mut().filter(|_| !is_from_start) {
-            owls.forget();
-        }
-        let draws = vec![Some(1).filter(|_| is_from_start); threats.len()];
-        let hawk = (style == Style::Hawk).then(|| Hawk::new(&HawkSets::ANY, is_from_start));
-        let hawks = vec![hawk; threats.len()];
-        Self { style, threats, sets, draws, hawks, next: 0 }
-    }
-
-    /// True if the expected values of the owls' or hawks' parameters explain the moves, too.
-    fn fits(&self, expected: &Rules) -> bool {
-        let has_minute = |owls: &Owls| {
-            let minutes = &owls.minutes[expected.owl_view as usize];
-            let windows = minutes.get(usize::from(expected.owl_minute_ticks) - 1).into_iter().flatten();
-            let window = expected.owl_window_ticks;
-            windows.into_iter().any(|range| (range.from..=range.to).contains(&window))
-        };
-        let has_waits = |hawk: &Hawk| {
-            let sets = hawk.sets();
-            let has = |values: u128, value: u8| values >> value.min(127) & 1 == 1;
-            has(sets.patience, expected.hawk_patience_moves) && has(sets.rest, expected.hawk_rest_moves)
-        };
-        self.sets.owls.iter().all(has_minute) && self.hawks.iter().flatten().all(has_waits)
-    }
-
-    fn advance(&mut self, game: &ObservedGame) -> Trial {
-        let Some(step) = game.steps.get(self.next) else { return Trial::Explains };
-        self.next += 1;
-        if !game.moves[self.next - 1] {
-            return Trial::Continues;
-        }
-        if let Some(owls) = &mut self.sets.owls {
-            owls.look(step);
-        }
-        for (index, &threat) in self.threats.iter().enumerate() {
-            let home = game.homes[threat];
-            let (hawk, draws) = (&mut self.hawks[index], &mut self.draws[index]);
-            if !game_step(&mut self.sets, &game.streets, step, (threat, self.style), home, hawk, draws) {
-                return Trial::Failed;
-            }
-        }
-        Trial::Continues
-    }
-}
-
-/// Chooses a different style for each word that some style explains, the first possible one where it
-/// can. Returns nothing if there is no such choice.
-fn choose(possible: &[(String, Vec<Style>)]) -> Vec<(String, Style)> {
-    fn extend(possible: &[&(String, Vec<Style>)], chosen: &mut Vec<(String, Style)>) -> bool {
-        let Some((word, styles)) = possible.get(chosen.len()) else { return true };
-        styles.iter().any(|&style| {
-            if chosen.iter().any(|&(_, other)| other == style) {
-                return false;
-            }
-            chosen.push((word.clone(), style));
-            extend(possible, chosen) || {
-                chosen.pop();
-                false
-            }
-        })
-    }
-    let mut chosen = Vec::new();
-    let explained: Vec<_> = possible.iter().filter(|(_, styles)| !styles.is_empty()).collect();
-    extend(&explained, &mut chosen);
-    chosen
-}
-
-const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Owl, Style::Hawk, Style::Goldfish];
-
-/// Drops hypotheses that contradict a threat's move. If no hypothesis explains the move, keeps all
-/// and returns false.
-fn game_step(
-    sets: &mut Sets,
-    streets: &Streets,
-    step: &Step,
-    (threat, style): (usize, Style),
-    home: Option<Position>,
-    hawk: &mut Option<Hawk>,
-    draws: &mut Option<u16>,
-) -> bool {
-    let (tile, direction) = step.threats[threat];
-    let options = streets.options(tile);
-    let mut picks = |sets: &mut Sets| {
-        let draw = *draws;
-        *draws = draws.map(|draws| draws + 1);
-        match (draw, direction) {
-            (_, None) => options == 0,
-            (None, Some(_)) => true,
-            (Some(draw), Some(direction)) => sets.picks.add(Pick { draw, options, direction }),
-        }
-    };
-    match style {
-        Style::Shark => sets.sharks.after(streets, step, threat).map(|after| sets.sharks = after).is_some(),
-        Style::Deer => sets.deer.after(streets, step, threat, home).map(|after| sets.deer = after).is_some(),
-        Style::Owl => sets.owls.as_mut().is_none_or(|owls| owls.update(streets, step, threat)),
-        Style::Hawk => {
-            let after = hawk.as_ref().and_then(|hawk| hawk.after(streets, step, threat));
-            after.map(|after| *hawk = Some(after)).is_some()
-        }
-        Style::Goldfish => picks(sets),
-        Style::Bull => match step.facing[threat] {
-            Some(facing) if options >> facing as u8 & 1 == 1 => direction == Some(facing),
-            Some(_) => picks(sets),
-            None => {
-                *draws = None;
-                true
-            }
-        },
-    }
-}
-
-fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Parameter, usize)> {
-    let views = |alive: [bool; 2]| alive.iter().filter(|&&alive| alive).count();
-    match style {
-        Style::Shark => {
-            let orders = sets.sharks.0;
-            vec![
-                (Parameter::SharkView, views(orders.map(|orders| !orders.is_empty()))),
-                (Parameter::SharkPathOrder, orders[0].or(orders[1]).len() as usize),
-            ]
-        }
-        Style::Deer => {
-            let orders = [0, 1].map(|view| sets.deer.orders(view));
-            let alive = sets.deer.0.iter().flatten().filter(|(low, high)| low <= high);
-            let range = alive.fold((u32::MAX, 0), |all, range| (all.0.min(range.0), all.1.max(range.1)));
-            vec![
-                (Parameter::DeerView, views(orders.map(|orders| !orders.is_empty()))),
-                (Parameter::OptionOrder, orders[0].or(orders[1]).and(sets.picks.orders).len() as usize),
-                (Parameter::DeerShyDistance, range.1.saturating_sub(range.0) as usize),
-            ]
-        }
-        Style::Owl => {
-            let Some(owls) = &sets.owls else { return Vec::new() };
-            let alive = |view: usize| owls.minutes[view].iter().filter(|windows| !windows.is_empty()).count();
-            let windows =
-                owls.minutes.iter().flatten().flatten().map(|window| usize::from(window.to - window.from) + 1);
-            vec![
-                (Parameter::OwlView, views([alive(0) > 0, alive(1) > 0])),
-                (Parameter::OwlMinute, alive(0) + alive(1)),
-                (Parameter::OwlWindow, windows.sum()),
-                (Parameter::SharedPathOrder, owls.orders().len() as usize),
-            ]
-        }
-        Style::Hawk => {
-            let Some(hawk) = hawk else { return Vec::new() };
-            let found = hawk.sets();
-            vec![
-                (Parameter::HawkView, views(found.orders.map(|orders| !orders.is_empty()))),
-                (Parameter::HawkPatience, found.patience.count_ones() as usize),
-                (Parameter::HawkRest, found.rest.count_ones() as usize),
-                (Parameter::SharedPathOrder, found.orders[0].or(found.orders[1]).len() as usize),
-            ]
-        }
-        Style::Goldfish | Style::Bull => vec![(Parameter::OptionOrder, sets.picks.orders.len() as usize)],
-    }
-}
-
-/// The distinguishable values of `hawk_posts` with which this first seed and scale pick these posts.
-pub(super) fn post_counts(posts: &[(u16, u16, u16)], first_seed: i32, scale: f64) -> Vec<u16> {
-    let most = posts.iter().map(|&(.., places)| places).max().unwrap_or(0).max(FEW_POSTS_MAX as u16);
-    let explains = |count: u16| {
-        posts.iter().all(|&(draw, place, places)| {
-            let len = usize::from(count.min(places));
-            pick(first_seed, draw.into(), scale, len) == usize::from(place) && place < count
-        })
-    };
-    (1..=most).filter(|&count| posts.is_empty() || explains(count)).collect()
 }

@@ -1,18 +1,25 @@
 //! Infers a server's rules from the moves of its threats. A [`Learner`] processes the messages of
 //! games. [`Learner::best`] returns the best explanation so far: rules close to the expected rules.
 
+mod alternatives;
 mod best;
 mod clock;
+mod clock_sets;
 mod findings;
 mod hawk;
+mod hawk_explanation;
+mod identification;
 mod learner;
+mod observed_game;
 mod orders;
 mod paths;
 mod picks;
+mod sets;
 mod streets;
 mod variants;
 
-pub use clock::{ClockEvidence, ClockFilter, ClockSets, clock_sets};
+pub use clock::{ClockEvidence, ClockFilter};
+pub use clock_sets::{ClockSets, clock_sets};
 pub use findings::{Finding, Findings};
 pub(crate) use learner::IDENTIFY_MOVES;
 pub use learner::{Decided, Learner, Unexplained};

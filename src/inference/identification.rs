@@ -1,0 +1,194 @@
+//! Identifies styles: finds the styles that explain the moves of the threats with a word.
+
+use super::hawk::{Hawk, HawkSets};
+use super::learner::Learner;
+use super::observed_game::ObservedGame;
+use super::paths::Owls;
+use super::sets::{Sets, game_step};
+use crate::game::{Rules, Style};
+
+/// Finds all styles that explain the moves of the threats with certain words.
+#[derive(Clone, Debug)]
+pub(super) struct Identification {
+    /// The words and styles to try, the last first.
+    waiting: Vec<(String, Style)>,
+    trial: Option<StyleTrial>,
+    /// The styles that explain each word. True for those that do not fit the expected rules, which
+    /// come last.
+    fits: Vec<(String, Vec<(bool, Style)>)>,
+}
+
+impl Identification {
+    pub fn new(game: &ObservedGame, is_open: impl Fn(usize) -> bool) -> Self {
+        let mut fits: Vec<(String, Vec<(bool, Style)>)> = Vec::new();
+        for (_, named) in game.named.iter().enumerate().filter(|&(threat, _)| is_open(threat)) {
+            if fits.iter().all(|(word, _)| *word != named.word) {
+                fits.push((named.word.clone(), Vec::new()));
+            }
+        }
+        let is_free =
+            |word: &str, style| game.named.iter().all(|named| named.word == word || named.style != Some(style));
+        let pairs = fits.iter().flat_map(|(word, _)| STYLES_BY_DETAIL.map(|style| (word.clone(), style)));
+        let mut waiting: Vec<(String, Style)> = pairs.filter(|(word, style)| is_free(word, *style)).collect();
+        waiting.reverse();
+        Self { waiting, trial: None, fits }
+    }
+
+    pub fn advance(&mut self, game: &ObservedGame, expected: &Rules) -> bool {
+        let Some(trial) = &mut self.trial else {
+            let Some((word, style)) = self.waiting.pop() else { return false };
+            self.trial = Some(StyleTrial::new(game, &word, style));
+            return true;
+        };
+        match trial.advance(game) {
+            Trial::Continues => return true,
+            Trial::Failed => {}
+            Trial::Explains => {
+                let word = &game.named[trial.threats[0]].word;
+                let (_, fits) = self.fits.iter_mut().find(|(other, _)| other == word).expect("an open word");
+                let fit = (!trial.fits(expected), trial.style);
+                let place = fits.partition_point(|&(is_unexpected, _)| is_unexpected <= fit.0);
+                fits.insert(place, fit);
+            }
+        }
+        self.trial = None;
+        true
+    }
+
+    pub fn finish(self) -> Vec<(String, Vec<Style>)> {
+        let styles = |fits: Vec<(bool, Style)>| fits.into_iter().map(|(_, style)| style).collect();
+        self.fits.into_iter().map(|(word, fits)| (word, styles(fits))).collect()
+    }
+}
+
+enum Trial {
+    Continues,
+    Failed,
+    Explains,
+}
+
+#[derive(Clone, Debug)]
+struct StyleTrial {
+    style: Style,
+    threats: Vec<usize>,
+    sets: Sets,
+    draws: Vec<Option<u16>>,
+    hawks: Vec<Option<Hawk>>,
+    next: usize,
+}
+
+impl StyleTrial {
+    fn new(game: &ObservedGame, word: &str, style: Style) -> Self {
+        let threats: Vec<usize> = (0..game.named.len()).filter(|&other| game.named[other].word == word).collect();
+        let mut sets = Sets::new((style == Style::Owl).then(|| Owls::new(&game.streets)));
+        let is_from_start = game.is_followed_from_start();
+        if let Some(owls) = sets.owls.as_mut().filter(|_| !is_from_start) {
+            owls.forget();
+        }
+        let draws = vec![Some(1).filter(|_| is_from_start); threats.len()];
+        let hawk = (style == Style::Hawk).then(|| Hawk::new(&HawkSets::ANY, is_from_start));
+        let hawks = vec![hawk; threats.len()];
+        Self { style, threats, sets, draws, hawks, next: 0 }
+    }
+
+    /// True if the expected values of the owls' or hawks' parameters explain the moves, too.
+    fn fits(&self, expected: &Rules) -> bool {
+        let has_minute = |owls: &Owls| {
+            let minutes = &owls.minutes[expected.owl_view as usize];
+            let windows = minutes.get(usize::from(expected.owl_minute_ticks) - 1).into_iter().flatten();
+            let window = expected.owl_window_ticks;
+            windows.into_iter().any(|range| (range.from..=range.to).contains(&window))
+        };
+        let has_waits = |hawk: &Hawk| {
+            let sets = hawk.sets();
+            let has = |values: u128, value: u8| values >> value.min(127) & 1 == 1;
+            has(sets.patience, expected.hawk_patience_moves) && has(sets.rest, expected.hawk_rest_moves)
+        };
+        self.sets.owls.iter().all(has_minute) && self.hawks.iter().flatten().all(has_waits)
+    }
+
+    fn advance(&mut self, game: &ObservedGame) -> Trial {
+        let Some(step) = game.steps.get(self.next) else { return Trial::Explains };
+        self.next += 1;
+        if !game.moves[self.next - 1] {
+            return Trial::Continues;
+        }
+        if let Some(owls) = &mut self.sets.owls {
+            owls.look(step);
+        }
+        for (index, &threat) in self.threats.iter().enumerate() {
+            let home = game.homes[threat];
+            let (hawk, draws) = (&mut self.hawks[index], &mut self.draws[index]);
+            if !game_step(&mut self.sets, &game.streets, step, (threat, self.style), home, hawk, draws) {
+                return Trial::Failed;
+            }
+        }
+        Trial::Continues
+    }
+}
+
+/// Chooses a different style for each word that some style explains, the first possible one where it
+/// can. Returns nothing if there is no such choice.
+pub(super) fn choose(possible: &[(String, Vec<Style>)]) -> Vec<(String, Style)> {
+    fn extend(possible: &[&(String, Vec<Style>)], chosen: &mut Vec<(String, Style)>) -> bool {
+        let Some((word, styles)) = possible.get(chosen.len()) else { return true };
+        styles.iter().any(|&style| {
+            if chosen.iter().any(|&(_, other)| other == style) {
+                return false;
+            }
+            chosen.push((word.clone(), style));
+            extend(possible, chosen) || {
+                chosen.pop();
+                false
+            }
+        })
+    }
+    let mut chosen = Vec::new();
+    let explained: Vec<_> = possible.iter().filter(|(_, styles)| !styles.is_empty()).collect();
+    extend(&explained, &mut chosen);
+    chosen
+}
+
+const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Owl, Style::Hawk, Style::Goldfish];
+
+impl Learner {
+    /// Gives each unknown word a style of its own that explains the moves of the word's threats in
+    /// the whole game and, where known, in earlier games. Keeps the styles if this is impossible.
+    /// Called at the end of a game.
+    pub fn identify_words(&mut self) {
+        let Some(game) = &self.game else { return };
+        let mut identification = Identification::new(game, |threat| game.named[threat].style.is_none());
+        while identification.advance(game, &self.expected) {}
+        for (word, mut fits) in identification.finish() {
+            match self.possible.iter_mut().find(|(known, _)| *known == word) {
+                Some((_, possible)) => {
+                    fits.retain(|style| possible.contains(style));
+                    *possible = fits;
+                }
+                None => self.possible.push((word, fits)),
+            }
+        }
+        let chosen = choose(&self.possible);
+        if !chosen.is_empty() {
+            self.past_words.retain(|(word, _)| chosen.iter().all(|(other, _)| other != word));
+            self.adopt(chosen.clone());
+            while self.advance() {}
+            self.past_words.extend(chosen);
+        }
+    }
+
+    pub(super) fn adopt(&mut self, found: Vec<(String, Style)>) -> bool {
+        let Some(game) = self.game.as_mut().filter(|_| !found.is_empty()) else { return false };
+        let mut is_changed = false;
+        for (named, assumed) in game.named.iter().zip(&mut game.styles) {
+            if let Some((_, style)) = found.iter().find(|(word, _)| *word == named.word) {
+                is_changed |= assumed.replace(*style) != Some(*style);
+            }
+        }
+        if !is_changed {
+            return false;
+        }
+        self.rebuild();
+        true
+    }
+}

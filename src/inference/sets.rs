@@ -1,0 +1,217 @@
+//! The sets of hypotheses about the styles, and how one move narrows them down.
+
+use super::hawk::{Hawk, HawkSets};
+use super::hawk_explanation::FEW_POSTS_MAX;
+use super::learner::{Learner, Task};
+use super::paths::{Deer, Owls, Sharks};
+use super::picks::{Pick, PickExplanations, PickSearch, Picks, pick};
+use super::streets::{Step, Streets};
+use super::variants::Parameter;
+use crate::game::{Position, Style};
+use crate::search::Deadline;
+
+/// Minimum number of moves between searches for explanations of the picks.
+const SOLVE_MOVES: u16 = 8;
+
+#[derive(Clone, Debug)]
+pub(super) struct Sets {
+    pub sharks: Sharks,
+    pub deer: Deer,
+    pub owls: Option<Owls>,
+    pub hawks: HawkSets,
+    pub picks: Picks,
+    /// The known posts of earlier games: draw number, rank, and number of the map's intersections.
+    pub posts: Vec<(u16, u16, u16)>,
+}
+
+impl Sets {
+    pub fn new(owls: Option<Owls>) -> Self {
+        Self {
+            sharks: Sharks::default(),
+            deer: Deer::default(),
+            owls,
+            hawks: HawkSets::ANY,
+            picks: Picks::default(),
+            posts: Vec::new(),
+        }
+    }
+}
+
+impl Learner {
+    pub(super) fn begin_picks(&mut self) -> Task {
+        let Some(game) = &mut self.game else { return Task::Wait };
+        let moves = game.moves_made.unwrap_or(0);
+        if self.records || !self.explanations.found.is_empty() || self.sets.picks.count == 0 {
+            return Task::Wait;
+        }
+        if game.solved_at != 0 && moves < game.solved_at + SOLVE_MOVES {
+            return Task::Wait;
+        }
+        game.solved_at = moves.max(1);
+        let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
+        Task::Solve(Box::new(PickSearch::new(&self.sets.picks, &self.expected, deer)))
+    }
+
+    /// Searches for explanations of the picks. Keeps those that also explain the known posts of
+    /// hawks.
+    pub(super) fn solve_picks(&mut self) {
+        self.reconcile();
+        let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
+        self.explanations = match self.sets.picks.count {
+            0 => PickExplanations::default(),
+            _ => PickSearch::new(&self.sets.picks, &self.expected, deer).finish(),
+        };
+        let posts = self.posts(Deadline::NEVER).unwrap_or_default();
+        let scale = self.expected.pick_scale;
+        self.explanations.found.retain(|one| !post_counts(&posts, one.first_seed, scale).is_empty());
+    }
+
+    /// The known posts of all games, in the format of [`Sets::posts`]. `None` if the deadline
+    /// passes first.
+    pub(super) fn posts(&self, deadline: Deadline) -> Option<Vec<(u16, u16, u16)>> {
+        let mut posts = self.sets.posts.clone();
+        if let Some(game) = &self.game {
+            let places = game.streets.intersections.len() as u16;
+            for hawk in game.hawks.iter().flatten() {
+                if deadline.is_past() {
+                    return None;
+                }
+                posts.extend(hawk.known_posts().into_iter().map(|(draw, place)| (draw, place, places)));
+            }
+        }
+        Some(posts)
+    }
+
+    pub(super) fn reconcile(&mut self) {
+        let Sets { deer, owls, hawks, picks, .. } = &mut self.sets;
+        for _ in 0..2 {
+            for hawk in self.game.iter().flat_map(|game| game.hawks.iter().flatten()) {
+                let both = hawks.and(&hawk.sets());
+                // A hawk that contradicts earlier hawks does not change the sets.
+                if both.patience != 0 && both.rest != 0 && both.orders.iter().any(|orders| !orders.is_empty()) {
+                    *hawks = both;
+                }
+            }
+            if let Some(owls) = owls {
+                let shared = owls.orders().and(hawks.orders[0].or(hawks.orders[1]));
+                if !shared.is_empty() {
+                    owls.retain(shared);
+                    hawks.orders = hawks.orders.map(|orders| orders.and(shared));
+                }
+            }
+            for hawk in self.game.iter_mut().flat_map(|game| game.hawks.iter_mut().flatten()) {
+                let mut kept = hawk.clone();
+                kept.retain(hawks);
+                if !kept.hypotheses.is_empty() {
+                    *hawk = kept;
+                }
+            }
+        }
+        let options = deer.orders(0).or(deer.orders(1)).and(picks.orders);
+        if !options.is_empty() {
+            deer.retain(options);
+            picks.orders = options;
+            self.explanations.found.retain(|one| options.contains(one.order));
+        }
+    }
+}
+
+/// Drops hypotheses that contradict a threat's move. If no hypothesis explains the move, keeps all
+/// and returns false.
+pub(super) fn game_step(
+    sets: &mut Sets,
+    streets: &Streets,
+    step: &Step,
+    (threat, style): (usize, Style),
+    home: Option<Position>,
+    hawk: &mut Option<Hawk>,
+    draws: &mut Option<u16>,
+) -> bool {
+    let (tile, direction) = step.threats[threat];
+    let options = streets.options(tile);
+    let mut picks = |sets: &mut Sets| {
+        let draw = *draws;
+        *draws = draws.map(|draws| draws + 1);
+        match (draw, direction) {
+            (_, None) => options == 0,
+            (None, Some(_)) => true,
+            (Some(draw), Some(direction)) => sets.picks.add(Pick { draw, options, direction }),
+        }
+    };
+    match style {
+        Style::Shark => sets.sharks.after(streets, step, threat).map(|after| sets.sharks = after).is_some(),
+        Style::Deer => sets.deer.after(streets, step, threat, home).map(|after| sets.deer = after).is_some(),
+        Style::Owl => sets.owls.as_mut().is_none_or(|owls| owls.update(streets, step, threat)),
+        Style::Hawk => {
+            let after = hawk.as_ref().and_then(|hawk| hawk.after(streets, step, threat));
+            after.map(|after| *hawk = Some(after)).is_some()
+        }
+        Style::Goldfish => picks(sets),
+        Style::Bull => match step.facing[threat] {
+            Some(facing) if options >> facing as u8 & 1 == 1 => direction == Some(facing),
+            Some(_) => picks(sets),
+            None => {
+                *draws = None;
+                true
+            }
+        },
+    }
+}
+
+pub(super) fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Parameter, usize)> {
+    let views = |alive: [bool; 2]| alive.iter().filter(|&&alive| alive).count();
+    match style {
+        Style::Shark => {
+            let orders = sets.sharks.0;
+            vec![
+                (Parameter::SharkView, views(orders.map(|orders| !orders.is_empty()))),
+                (Parameter::SharkPathOrder, orders[0].or(orders[1]).len() as usize),
+            ]
+        }
+        Style::Deer => {
+            let orders = [0, 1].map(|view| sets.deer.orders(view));
+            let alive = sets.deer.0.iter().flatten().filter(|(low, high)| low <= high);
+            let range = alive.fold((u32::MAX, 0), |all, range| (all.0.min(range.0), all.1.max(range.1)));
+            vec![
+                (Parameter::DeerView, views(orders.map(|orders| !orders.is_empty()))),
+                (Parameter::OptionOrder, orders[0].or(orders[1]).and(sets.picks.orders).len() as usize),
+                (Parameter::DeerShyDistance, range.1.saturating_sub(range.0) as usize),
+            ]
+        }
+        Style::Owl => {
+            let Some(owls) = &sets.owls else { return Vec::new() };
+            let alive = |view: usize| owls.minutes[view].iter().filter(|windows| !windows.is_empty()).count();
+            let windows =
+                owls.minutes.iter().flatten().flatten().map(|window| usize::from(window.to - window.from) + 1);
+            vec![
+                (Parameter::OwlView, views([alive(0) > 0, alive(1) > 0])),
+                (Parameter::OwlMinute, alive(0) + alive(1)),
+                (Parameter::OwlWindow, windows.sum()),
+                (Parameter::SharedPathOrder, owls.orders().len() as usize),
+            ]
+        }
+        Style::Hawk => {
+            let Some(hawk) = hawk else { return Vec::new() };
+            let found = hawk.sets();
+            vec![
+                (Parameter::HawkView, views(found.orders.map(|orders| !orders.is_empty()))),
+                (Parameter::HawkPatience, found.patience.count_ones() as usize),
+                (Parameter::HawkRest, found.rest.count_ones() as usize),
+                (Parameter::SharedPathOrder, found.orders[0].or(found.orders[1]).len() as usize),
+            ]
+        }
+        Style::Goldfish | Style::Bull => vec![(Parameter::OptionOrder, sets.picks.orders.len() as usize)],
+    }
+}
+
+/// The distinguishable values of `hawk_posts` with which this first seed and scale pick these posts.
+pub(super) fn post_counts(posts: &[(u16, u16, u16)], first_seed: i32, scale: f64) -> Vec<u16> {
+    let most = posts.iter().map(|&(.., places)| places).max().unwrap_or(0).max(FEW_POSTS_MAX as u16);
+    let explains = |count: u16| {
+        posts.iter().all(|&(draw, place, places)| {
+            let len = usize::from(count.min(places));
+            pick(first_seed, draw.into(), scale, len) == usize::from(place) && place < count
+        })
+    };
+    (1..=most).filter(|&count| posts.is_empty() || explains(count)).collect()
+}
