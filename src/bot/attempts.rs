@@ -34,10 +34,10 @@ const ATTEMPTS: [Attempt; 12] = [
     Attempt::guarded(GuardedTicks::OnMoves, 120),
     Attempt::guarded(GuardedTicks::Always, 30),
     Attempt::guarded(GuardedTicks::OnMoves, 30),
-    Attempt::slack(SLACK_MOVES_MAX, 2),
-    Attempt::slack(3, 6),
-    Attempt::slack(2, 6),
-    Attempt::slack(1, 6),
+    Attempt::slack(SLACK_MOVES_MAX),
+    Attempt::slack(3),
+    Attempt::slack(2),
+    Attempt::slack(1),
 ];
 
 /// The first row to try if the rules are in doubt.
@@ -49,9 +49,10 @@ pub(super) const SLACK: usize = 8;
 
 /// Maximum states of a search with slack, several times more than it needs on most maps.
 const SLACK_STATES_MAX: u64 = 40_000;
-/// First interval between attempts at stricter plans if the threats' next moves are not in doubt.
-/// Each failure quadruples the interval, and the loss of a plan resets it.
+/// First interval until the rows are tried again, if the threats' next moves are not in doubt. It
+/// then grows by a factor, and the loss of a plan resets it.
 const RETRY_TICKS: u16 = 16;
+const RETRY_GROWTH: u16 = 8;
 const RETRY_TICKS_IN_DOUBT: u16 = 4;
 
 impl Attempt {
@@ -63,8 +64,8 @@ impl Attempt {
         Self { ready_ticks: 0, guard: Some(when), guard_ticks, slack_moves: 0, divisor: 6 }
     }
 
-    const fn slack(slack_moves: u8, divisor: u32) -> Self {
-        Self { ready_ticks: 0, guard: None, guard_ticks: 0, slack_moves, divisor }
+    const fn slack(slack_moves: u8) -> Self {
+        Self { ready_ticks: 0, guard: None, guard_ticks: 0, slack_moves, divisor: 2 }
     }
 }
 
@@ -74,6 +75,10 @@ pub(super) struct Attempts {
     /// The rows that may be tried.
     rows: Vec<usize>,
     plan: Option<FilteredPlan>,
+    /// The next row to try. Each decision tries at most one row of plans with slack, because a search
+    /// for such a plan may use half of the budget.
+    next_row: usize,
+    /// The tick in which the rows are tried again from the first.
     retry_tick: u16,
     retry_ticks: u16,
     early: Option<EarlyPhase>,
@@ -98,6 +103,7 @@ impl Attempts {
             seed: options.seed,
             rows: (first.unwrap_or(ATTEMPTS.len())..ATTEMPTS.len()).filter(is_allowed).collect(),
             plan: None,
+            next_row: 0,
             retry_tick: 0,
             retry_ticks: RETRY_TICKS,
             early: None,
@@ -128,35 +134,56 @@ impl Attempts {
     }
 
     fn follow(&mut self, world: &World, state: &State) -> Option<Move> {
-        let player_move = self.plan.as_mut()?.follower.next_move(world, state);
+        let plan = self.plan.as_mut()?;
+        let player_move = plan.follower.next_move(world, state);
         if player_move.is_none() {
+            // A plan with more slack than the lost plan is unlikely.
+            self.next_row = if plan.row < SLACK { 0 } else { plan.row };
+            self.retry_ticks = RETRY_TICKS;
+            self.postpone(state.tick());
             self.plan = None;
-            (self.retry_tick, self.retry_ticks) = (0, RETRY_TICKS);
         }
         player_move
     }
 
-    /// Tries the rows that are stricter than the plan's. If the plan is guarded and must be renewed,
-    /// tries all rows of guarded plans.
+    /// Continues to try the rows that are stricter than the plan's. If the plan is guarded and must
+    /// be renewed, tries all rows of guarded plans.
     fn find(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<FilteredPlan> {
         let tick = state.tick();
-        let (end, due_tick) = match &self.plan {
-            Some(plan) if plan.row < SLACK => (SLACK, plan.renew_tick.max(self.retry_tick)),
-            Some(plan) => (plan.row, self.retry_tick),
-            None => (ATTEMPTS.len(), self.retry_tick),
+        let end = match &self.plan {
+            Some(plan) if plan.row < SLACK && tick < plan.renew_tick => 0,
+            Some(plan) if plan.row < SLACK => SLACK,
+            Some(plan) => plan.row,
+            None => ATTEMPTS.len(),
         };
-        if tick < due_tick {
-            return None;
+        if tick >= self.retry_tick {
+            self.next_row = 0;
+            self.postpone(tick);
         }
-        let rows: Vec<usize> = self.rows.iter().copied().filter(|&row| row < end).collect();
-        let found = rows.into_iter().find_map(|row| self.attempt(row, world, state, meter));
+        while let Some(&row) = self.rows.iter().find(|row| (self.next_row..end).contains(row)) {
+            if meter.check().is_err() {
+                break;
+            }
+            self.next_row = row + 1;
+            let found = self.attempt(row, world, state, meter);
+            if found.is_some() {
+                self.next_row = ATTEMPTS.len();
+                return found;
+            }
+            if row >= SLACK {
+                break;
+            }
+        }
+        None
+    }
+
+    fn postpone(&mut self, tick: u16) {
         if self.rows.first().is_some_and(|&first| first < SLACK) {
             self.retry_tick = tick + RETRY_TICKS_IN_DOUBT;
         } else {
             self.retry_tick = tick.saturating_add(self.retry_ticks);
-            self.retry_ticks = self.retry_ticks.saturating_mul(4);
+            self.retry_ticks = self.retry_ticks.saturating_mul(RETRY_GROWTH);
         }
-        found
     }
 
     fn attempt(&mut self, row: usize, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<FilteredPlan> {

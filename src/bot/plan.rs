@@ -47,8 +47,8 @@ const PLAYED_OUT_MAX: usize = 32;
 const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
 /// Number of states drawn from the beliefs to check a move while the beliefs are ambiguous.
 const DRAWN_STATES: usize = 16;
-/// Unless [`Doubt`] is `None`, 1 / `CHECK_DIVISOR` of the budget is reserved for checking the chosen
-/// move.
+/// Unless [`Doubt`] is `None`, 1 / `CHECK_DIVISOR` of the remaining budget is reserved for checking
+/// the chosen move.
 const CHECK_DIVISOR: u32 = 4;
 
 #[derive(Default)]
@@ -117,14 +117,16 @@ pub(super) fn decide(
     }
     let doubt = Doubt::assess(tracker, options, learning);
     let mut meter = BudgetMeter::new(budget);
-    let mut share = BudgetMeter::new(if doubt == Doubt::None { budget } else { without_check_share(budget) });
-    let is_copied = may_copy_world(tracker, options);
-    if doubt == Doubt::Memories && is_copied && !tracker.map.should_explore() {
+    if doubt == Doubt::Memories && may_copy_world(tracker, options) && !tracker.map.should_explore() {
+        let mut share = BudgetMeter::new(without_check_share(meter.remaining()));
         let hedged = planning.hedged.decide(tracker, &state, options.seed, &mut share);
+        meter.add_search(share.ticks());
         if let Some(choice) = hedged {
             return Ok(choice);
         }
     }
+    let left = meter.remaining();
+    let mut share = BudgetMeter::new(if doubt == Doubt::None { left } else { without_check_share(left) });
     let planned = planning.decide(tracker, doubt, options, &mut share);
     meter.add_search(share.ticks());
     let Some(choice) = planned.inspect_err(|_| planning.attempts = None)? else {
