@@ -138,14 +138,17 @@ impl Beliefs {
             self.set_styles(step, player, map, deadline);
         }
         let ticks = step.path.len().saturating_sub(1);
-        let limit = HypothesisLimit::new(self.threats.len() * ticks, deadline);
+        // A guessed path could refute the true style, so identification starts again after a gap.
+        let identifies = ticks == 1;
+        let predicted = if identifies { self.threats.len() } else { self.message_indices.len() * ticks };
+        let limit = HypothesisLimit::new(predicted, deadline);
         self.build_styles_world(map);
         for (pair, tick) in step.path.windows(2).zip(step.first_tick..) {
             let step = (tick, pair[0], pair[1]);
             for (world_index, &index) in self.message_indices.iter().enumerate() {
                 self.threats[index].predict(&self.world, |_| world_index, step, limit);
             }
-            for threat in self.threats.iter_mut().filter(|threat| threat.is_unmodelled()) {
+            for threat in self.threats.iter_mut().filter(|threat| threat.is_unmodelled() && identifies) {
                 let Some(world) = &self.styles_world else { break };
                 threat.predict(world, |style| style as usize, step, limit);
             }
@@ -154,7 +157,7 @@ impl Beliefs {
         let context = PriorContext::new(&map.layout, &self.world, observation.tick, observation.player, limit);
         for (threat, &observed) in self.threats.iter_mut().zip(&observation.threats) {
             threat.update(observed, &context, step.counts_mispredictions);
-            if step.is_rejoin {
+            if step.is_rejoin || (threat.is_unmodelled() && !identifies) {
                 threat.reinitialise(observed, &context);
             }
         }

@@ -13,8 +13,8 @@ pub(super) struct Identification {
     /// The words and styles to try, the last first.
     waiting: Vec<(String, Style)>,
     trial: Option<StyleTrial>,
-    /// The styles that explain each word. True for those that do not fit the expected rules, which
-    /// come last.
+    /// The styles that explain each word, in the order of [`STYLES_BY_DETAIL`]. True for those that
+    /// do not fit the expected rules.
     fits: Vec<(String, Vec<(bool, Style)>)>,
 }
 
@@ -46,17 +46,25 @@ impl Identification {
             Trial::Explains => {
                 let word = &game.named[trial.threats[0]].word;
                 let (_, fits) = self.fits.iter_mut().find(|(other, _)| other == word).expect("an open word");
-                let fit = (!trial.fits(expected), trial.style);
-                let place = fits.partition_point(|&(is_unexpected, _)| is_unexpected <= fit.0);
-                fits.insert(place, fit);
+                fits.push((!trial.fits(expected), trial.style));
             }
         }
         self.trial = None;
         true
     }
 
-    pub fn finish(self) -> Vec<(String, Vec<Style>)> {
-        let styles = |fits: Vec<(bool, Style)>| fits.into_iter().map(|(_, style)| style).collect();
+    /// The most detailed style of each word. Several words may have the same style: while the game
+    /// runs, a style that turns out to be wrong must not keep another word from the right one.
+    pub fn most_detailed(self) -> Vec<(String, Style)> {
+        self.fits.into_iter().filter_map(|(word, fits)| Some((word, fits.first()?.1))).collect()
+    }
+
+    /// The styles of each word, those that fit the expected rules first.
+    fn all(self) -> Vec<(String, Vec<Style>)> {
+        let styles = |mut fits: Vec<(bool, Style)>| {
+            fits.sort_by_key(|&(is_unexpected, _)| is_unexpected);
+            fits.into_iter().map(|(_, style)| style).collect()
+        };
         self.fits.into_iter().map(|(word, fits)| (word, styles(fits))).collect()
     }
 }
@@ -129,7 +137,7 @@ impl StyleTrial {
 
 /// Chooses a different style for each word that some style explains, the first possible one where it
 /// can. Returns nothing if there is no such choice.
-pub(super) fn choose(possible: &[(String, Vec<Style>)]) -> Vec<(String, Style)> {
+fn choose(possible: &[(String, Vec<Style>)]) -> Vec<(String, Style)> {
     fn extend(possible: &[&(String, Vec<Style>)], chosen: &mut Vec<(String, Style)>) -> bool {
         let Some((word, styles)) = possible.get(chosen.len()) else { return true };
         styles.iter().any(|&style| {
@@ -159,7 +167,7 @@ impl Learner {
         let Some(game) = &self.game else { return };
         let mut identification = Identification::new(game, |threat| game.named[threat].style.is_none());
         while identification.advance(game, &self.expected) {}
-        for (word, mut fits) in identification.finish() {
+        for (word, mut fits) in identification.all() {
             match self.possible.iter_mut().find(|(known, _)| *known == word) {
                 Some((_, possible)) => {
                     fits.retain(|style| possible.contains(style));

@@ -13,7 +13,7 @@ use crate::search::Deadline;
 
 use super::clock::{ClockEvidence, ClockFilter, Reports};
 use super::hawk::Hawk;
-use super::identification::{Identification, choose};
+use super::identification::Identification;
 use super::observed_game::ObservedGame;
 use super::paths::Owls;
 use super::picks::{PickExplanations, PickSearch};
@@ -253,7 +253,7 @@ impl Learner {
             Task::Identify(mut identification) => {
                 if self.game.as_ref().is_some_and(|game| identification.advance(game, &self.expected)) {
                     Task::Identify(identification)
-                } else if self.adopt(choose(&identification.finish())) {
+                } else if self.adopt(identification.most_detailed()) {
                     Task::Follow
                 } else {
                     self.begin_picks()
