@@ -3,7 +3,7 @@
 //!
 //! The stages, with their main modules, are decode (`observation`); observe (`game`); predict and
 //! update (`tracker`, `reconstruct`, `belief`); learn (`learning`); plan and decide (`plan`,
-//! `exploration`, `fallback`).
+//! `attempts`, `exploration`, `fallback`).
 //!
 //! Every message leads to a decision or an error. The bot does no work in the background. The
 //! tables of the largest maps take longer than a tick to build, so the bot builds them over several
@@ -49,8 +49,8 @@ use tracker::Tracking;
 /// Time held back from a budget (at most a quarter of it), in case the system preempts the process.
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
-/// Gap reconstruction and style identification end after 1 / `INFERENCE_DIVISOR` of the time
-/// budget, or at the decision's deadline if the tracker is behind the game.
+/// Gap reconstruction ends after 1 / `INFERENCE_DIVISOR` of the time budget, or at the decision's
+/// deadline if the tracker is behind the game.
 const INFERENCE_DIVISOR: u32 = 4;
 /// Learning pauses after 1 / `LEARNING_DIVISOR` of the time budget. The rest is for planning.
 const LEARNING_DIVISOR: u32 = 2;

@@ -140,8 +140,7 @@ impl Tracker {
     }
 
     /// `restyled` lists the threats whose style has changed. The deadline for inference ends the
-    /// work on gaps and styles. After the decision's deadline, only a few hypotheses per threat are
-    /// kept.
+    /// work on gaps. After the decision's deadline, only a few hypotheses per threat are kept.
     fn process(
         &mut self,
         observation: Observation,

@@ -85,7 +85,7 @@ fn hall(random: &mut Generator) -> (String, Layout) {
     for index in 0..threats {
         let (x, y) = (random.below(side), random.below(side));
         if drawing[y][x] == b'.' {
-            drawing[y][x] = b"bgosdh"[index % 6];
+            drawing[y][x] = b"BGOSDH"[index % 6];
         }
     }
     let rows: Vec<String> = drawing.into_iter().map(|row| String::from_utf8(row).expect("ASCII")).collect();
