@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Check records of the pursuit benchmark: replay their lines and repeat their proofs.
+"""Check records of the pursuit benchmark, or certificates: replay lines and repeat proofs.
 
     python3 check.py                    every record of the benchmark
     python3 check.py FILE...            these records, or every record in these folders
     python3 check.py --lines            replay the lines, but skip the proofs
+    python3 check.py --map MAP FILE...  certificates for any map, a text file, under their own rules
 
 This file needs only Python 3.10 or newer. It implements the rules (docs/rules.md) and the checks of
 certificates (CERTIFICATES.md) independently: it shares no code with the solver or with `getaway
@@ -1013,19 +1014,29 @@ class Benchmark:
         if not same_rules(certificate.rules, chart.rules):
             raise Refused("line 4: the rules are not those of the instance")
         steps = check_certificate(chart, certificate, is_proof_checked, max_steps)
-        what = f"{name}: line {certificate.final_tick}, bound {certificate.bound_tick}"
-        if not is_proof_checked and certificate.end != "none":
-            return f"{what} (not checked)"
-        return what + (f", {steps} steps" if steps else "")
+        return sentence_about(name, certificate, steps, is_proof_checked)
+
+
+def sentence_about(name, certificate, steps, is_proof_checked):
+    what = f"{name}: line {certificate.final_tick}, bound {certificate.bound_tick}"
+    if not is_proof_checked and certificate.end != "none":
+        return f"{what} (not checked)"
+    return what + (f", {steps} steps" if steps else "")
 
 
 def check_file(job):
-    """Checks one record. Returns a sentence about it, and True if no check failed, False if the
+    """Checks one record, or one certificate for a map. Returns a sentence about it, and True if no check failed, False if the
     record is refused, or None if its proof takes too many steps."""
-    path, is_proof_checked, max_steps = job
+    path, map_path, is_proof_checked, max_steps = job
     begun = time.process_time()
     try:
-        sentence = Benchmark(HERE).check(path, is_proof_checked, max_steps)
+        if map_path is None:
+            sentence = Benchmark(HERE).check(path, is_proof_checked, max_steps)
+        else:
+            certificate = Certificate(path.read_text("utf-8-sig"), 1)
+            chart = Map(map_path.read_text("utf-8-sig"), certificate.rules)
+            steps = check_certificate(chart, certificate, is_proof_checked, max_steps)
+            sentence = sentence_about(path, certificate, steps, is_proof_checked)
         return f"{sentence}, {time.process_time() - begun:.1f} s", True
     except TooSlow as error:
         return f"{path}: not checked: {error}", None
@@ -1038,10 +1049,13 @@ def check_file(job):
 def main():
     parser = argparse.ArgumentParser(description="Check records of the pursuit benchmark.")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="records, or folders of records (default: all)")
+    parser.add_argument("--map", type=Path, metavar="MAP", help="check certificates for this map, a text file, instead of records")
     parser.add_argument("--lines", action="store_true", help="replay the lines, but skip the proofs")
     parser.add_argument("--max-steps", type=int, metavar="N", help="give up on a proof after N steps")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes")
     args = parser.parse_args()
+    if args.map and not args.map.is_file():
+        parser.error(f"{args.map}: no such file")
     paths = []
     for path in args.files or [HERE / "records"]:
         if path.is_dir():
@@ -1050,7 +1064,7 @@ def main():
             paths.append(path)
         else:
             parser.error(f"{path}: no such file")
-    jobs = [(path, not args.lines, args.max_steps) for path in paths]
+    jobs = [(path, args.map, not args.lines, args.max_steps) for path in paths]
     counts = {True: 0, False: 0, None: 0}
     with concurrent.futures.ProcessPoolExecutor(max(1, args.jobs)) as pool:
         try:
@@ -1063,7 +1077,7 @@ def main():
             for process in multiprocessing.active_children():
                 process.kill()
             os._exit(0)
-    print(f"{counts[True]} records hold, {counts[False]} are refused, {counts[None]} were not checked")
+    print(f"{counts[True]} {'certificates' if args.map else 'records'} hold, {counts[False]} are refused, {counts[None]} were not checked")
     return 1 if counts[False] else 0
 
 

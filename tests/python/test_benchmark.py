@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -40,6 +41,18 @@ def test_records_are_checked_from_the_command_line() -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "2 records hold, 0 are refused, 0 were not checked"
+
+
+def test_certificate_is_checked_with_its_map(tmp_path: Path) -> None:
+    record = (BENCHMARK / "records" / "mazes" / "labyrinth-15x13-250-00-jump.txt").read_text("utf-8")
+    proof = tmp_path / "maze.proof"
+    proof.write_text(record.split("\n", 3)[3], "utf-8")
+    other = json.loads((BENCHMARK / "instances.jsonl").read_text("utf-8").splitlines()[0])
+    own = next(json.loads(line) for line in (BENCHMARK / "instances.jsonl").read_text("utf-8").splitlines() if "labyrinth-15x13-250-00-jump" in line)
+    for map, code, end in ((own["map"], 0, "1 certificates hold, 0 are refused"), (other["map"], 1, "0 certificates hold, 1 are refused")):
+        command = [sys.executable, str(BENCHMARK / "check.py"), "--lines", "--map", str(BENCHMARK / map), str(proof)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+        assert (done.returncode, end in done.stdout) == (code, True), done
 
 
 def test_tiny_scale_picks_the_last_entry() -> None:

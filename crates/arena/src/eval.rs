@@ -1,5 +1,6 @@
 use std::collections::HashSet;
 
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::record::{GameRecord, Times};
@@ -132,25 +133,45 @@ impl<'a, T> ByMap<'a, T> {
 pub struct PlannerEvaluation {
     pub planner: String,
     pub overall: Summary,
+    /// The mean number of points by which the games fall short of the best possible score, on the
+    /// maps where it is known.
+    pub points_below_best: Option<f64>,
     pub maps: Vec<MapEvaluation>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MapEvaluation {
     pub map: String,
+    /// The best possible score on the map, if it was found and proven.
+    pub best_score: Option<u32>,
+    /// The best possible score minus the mean score.
+    pub points_below_best: Option<f64>,
     #[serde(flatten)]
     pub summary: Summary,
 }
 
 pub fn evaluate(series: &Series, games: &Games) -> Vec<PlannerEvaluation> {
-    let on_map = |planner: usize, map: usize| MapEvaluation {
-        map: series.maps()[map].name.clone(),
-        summary: Summary::of(series.games_of(games, planner, Some(map))),
+    // Solves the maps in parallel; each keeps its best score.
+    series.maps().par_iter().for_each(|map| {
+        map.best_score();
+    });
+    let on_map = |planner: usize, map: usize| {
+        let summary = Summary::of(series.games_of(games, planner, Some(map)));
+        let best_score = series.maps()[map].best_score();
+        let points_below_best = best_score.zip(summary.score_mean).map(|(best, mean)| f64::from(best) - mean);
+        MapEvaluation { map: series.maps()[map].name.clone(), best_score, points_below_best, summary }
     };
-    let of_planner = |(planner, name): (usize, &String)| PlannerEvaluation {
-        planner: name.clone(),
-        overall: Summary::of(series.games_of(games, planner, None)),
-        maps: (0..series.maps().len()).map(|map| on_map(planner, map)).collect(),
+    let of_planner = |(planner, name): (usize, &String)| {
+        let maps: Vec<MapEvaluation> = (0..series.maps().len()).map(|map| on_map(planner, map)).collect();
+        let known = maps.iter().filter_map(|map| Some((map.points_below_best?, map.summary.games as f64)));
+        let (points, games_known) =
+            known.fold((0.0, 0.0), |(points, games), (below, count)| (points + below * count, games + count));
+        PlannerEvaluation {
+            planner: name.clone(),
+            overall: Summary::of(series.games_of(games, planner, None)),
+            points_below_best: (games_known > 0.0).then(|| points / games_known),
+            maps,
+        }
     };
     series.names().iter().enumerate().map(of_planner).collect()
 }

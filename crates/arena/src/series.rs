@@ -9,7 +9,7 @@ use std::hash::Hasher;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -23,14 +23,16 @@ use super::game::{GameError, play};
 use super::record::{Cost, GameRecord, MovesFingerprint, SourceCounts, Times};
 use getaway::bot::{Bot, BotOptions, OptionsError};
 use getaway::fnv::FnvHasher;
-use getaway::game::{Layout, Plan, Rules, State, World, WorldError};
+use getaway::game::{Layout, POINTS_PER_TICK, Plan, Rules, State, World, WorldError};
 use getaway::map::Map;
-use getaway::planner::{PlannerError, PlannerHost, PlannerSpec};
+use getaway::planner::{Decider, PlannerError, PlannerHost, PlannerSpec, SurvivalOptions};
 use getaway::search::{Budget, Generator};
 use getaway_runs::RemoteError;
 
 /// Size of a seed in bits: JSON parsers that use doubles round some larger integers.
 const SEED_BITS: u32 = 53;
+/// Budget of the search for the best score on a map, in simulated ticks: about a tenth of a second.
+const BEST_TICKS: u64 = 1_000_000;
 
 #[derive(Clone, Debug)]
 pub struct SeriesOptions {
@@ -83,6 +85,7 @@ pub struct SeriesMap {
     /// A fingerprint of the map's tiles and spawns.
     pub layout: String,
     pub(super) world: World,
+    best_score: Arc<OnceLock<Option<u32>>>,
 }
 
 impl SeriesMap {
@@ -92,6 +95,16 @@ impl SeriesMap {
 
     pub fn world(&self) -> &World {
         &self.world
+    }
+
+    /// The best possible score, if a short search finds a line and proves that no line is longer. The
+    /// first call searches.
+    pub fn best_score(&self) -> Option<u32> {
+        *self.best_score.get_or_init(|| {
+            let mut decider = Decider::new(SurvivalOptions::default());
+            let solution = decider.solve(&self.world, &self.world.start(), Budget::ticks(BEST_TICKS));
+            solution.is_optimal().then(|| u32::from(solution.final_tick) * POINTS_PER_TICK)
+        })
     }
 
     /// Returns the map as a drawing, with one string per row.
@@ -152,7 +165,7 @@ impl Series {
             let name = map.name.clone();
             let world = World::new(&map.layout, &options.rules)
                 .map_err(|source| SeriesError::World { map: name.clone(), source })?;
-            Ok(SeriesMap { name, layout: fingerprint(&map.layout), world })
+            Ok(SeriesMap { name, layout: fingerprint(&map.layout), world, best_score: Arc::default() })
         };
         let maps = maps.iter().map(prepare).collect::<Result<_, SeriesError>>()?;
         let planners = options.planners.clone();
@@ -388,7 +401,7 @@ impl Series {
         sources: SourceCounts,
         times: Times,
     ) -> GameRecord {
-        let SeriesMap { name, layout, world } = &self.maps[map];
+        let SeriesMap { name, layout, world, .. } = &self.maps[map];
         let SeriesOptions { rules, budget, .. } = self.options;
         let entrant = &self.entrants[planner];
         GameRecord {

@@ -224,7 +224,14 @@ fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
         None => run_on_threads(args.threads, benchmark, &open, &solver, settings.limits(), on_answer)?,
     }
     drop((progress, journal));
-    write_rows(std::slice::from_ref(&args.out), out).map(drop)
+    let runs = write_rows(std::slice::from_ref(&args.out), out)?;
+    let results = runs.iter().flat_map(|(_, results)| results);
+    match results.clone().find_map(|result| result.failure.clone()) {
+        Some(first) if results.clone().all(|result| result.failure.is_some()) => {
+            Err(CliError::Check(format!("the solver failed on every instance; first: {first}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Returns the instances without a record, and those whose record can be improved.

@@ -179,11 +179,12 @@ fn finish(
 }
 
 fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result<(), CliError> {
-    let row = |name: &str, summary: &Summary| {
+    let row = |name: &str, summary: &Summary, below: Option<f64>| {
         let mut row = vec![("<MAP", name.to_owned()), ("GAMES", summary.games.to_string())];
         if summary.games > 0 {
             row.extend([
                 ("SCORE", or_dash(summary.score_mean.map(points))),
+                ("BELOW BEST", or_dash(below.map(points))),
                 ("95% INTERVAL", or_dash(summary.score_interval.map(format_interval))),
                 ("MIN", summary.score_min.to_string()),
                 ("MAX", summary.score_max.to_string()),
@@ -193,10 +194,10 @@ fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result<()
         }
         row
     };
-    let maps = planner.maps.iter().map(|map| row(&map.map, &map.summary));
+    let maps = planner.maps.iter().map(|map| row(&map.map, &map.summary, map.points_below_best));
     writeln!(out)?;
     out.say(&planner.planner)?;
-    write_table(maps.chain([row("all maps", &planner.overall)]), out)
+    write_table(maps.chain([row("all maps", &planner.overall, planner.points_below_best)]), out)
 }
 
 fn percentage(summary: &Summary) -> String {

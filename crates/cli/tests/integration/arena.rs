@@ -71,6 +71,15 @@ fn json_output_does_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
+fn distance_from_the_best_score_is_reported_where_it_is_known() {
+    let report = json(&["eval", "--map", "snail", "--planner", "random", "--samples", "2", "--json"]);
+    let map = &report["planners"][0]["maps"][0];
+    let below = 10_005.0 - map["score_mean"].as_f64().unwrap();
+    assert_eq!((&map["best_score"], map["points_below_best"].as_f64()), (&10_005.into(), Some(below)));
+    assert_eq!(report["planners"][0]["points_below_best"].as_f64(), Some(below));
+}
+
+#[test]
 fn match_ends_with_a_verdict() {
     let text = succeeds(&battle(&["--samples", "6"]));
     let last = text.lines().last().unwrap();
