@@ -107,7 +107,7 @@ cp bot/application.py bot/client.py "$wheel" "$folder"
   echo "./$(basename "$wheel")"
 } >"$folder/requirements.txt"
 rm -f "$zip"
-(cd "$folder" && printf '%s\0' *) | "$venv_python" crates/cli/src/commands/package/zip.py "$folder" "$zip"
+(cd "$folder" && printf '%s\0' *) | "$venv_python" tools/zip_folder.py "$folder" "$zip"
 "$venv_python" -I - "$zip" <<'PYTHON'
 """Lists the files of a zip with their permissions and sizes, and prints the size of the zip."""
 import pathlib, stat, sys, zipfile

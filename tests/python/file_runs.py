@@ -41,8 +41,8 @@ CPU_MAX_S = 1.0
 DATA_MAX_KIB = 100_000
 HUGE_BYTES = 1 << 38
 FILE_VALUE = re.compile(r"FILE|DIR|OUT|MAP|RECORDING")
-"""Matches the value names of arguments that take a file or a folder. See the test
-`value_names_say_what_takes_a_file` in `crates/cli/src/lib.rs`."""
+"""Matches the value names of arguments that take a file or a folder. A unit test of the program checks
+that no other names do."""
 
 GAME = "games/market-square-flee-200-ticks.jsonl.gz"
 SERIES = ["--samples", "1", "--budget-ticks", "1", "--threads", "1"]

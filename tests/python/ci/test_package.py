@@ -100,8 +100,8 @@ def test_bot_with_a_wheel_is_packaged(getaway_program: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        (('"actions": []}))', '"actions": [1 / (10 - tick)]}))'), "application.py crashed in tick 10: exit code 1: ZeroDivisionError: division by zero"),
-        (('"actions": []}))', '"actions": []}))\n    sys.exit() if tick == 3 else None'), "application.py left the game in tick 4: exit code 0"),
+        (('"actions": []}))', '"actions": [1 / (10 - tick)]}))'), "application.py crashed at tick 10: exit code 1: ZeroDivisionError: division by zero"),
+        (('"actions": []}))', '"actions": []}))\n    sys.exit() if tick == 3 else None'), "application.py left the game at tick 4: exit code 0"),
         (('"actions": []}))', '"actions": []}))\n    time.sleep(0.15)'), "application.py is too slow: "),
         (('"COMMAND"', '"MOVE"'), "application.py sent no command in time: expected {"),
         (('"token": os.environ["TOKEN"]', '"teamName": "me"'), "application.py registers without a token: expected {"),
@@ -167,7 +167,7 @@ def test_name_that_a_zip_cannot_hold_is_refused(name: bytes, getaway_program: Pa
 
 @pytest.mark.parametrize("name", ["/etc/hostname", "../x", "x/../../x", "x/..", ".", "", "./x", "x//x", "x/", "..\\x"])
 def test_zip_has_no_names_outside_its_folder(name: str, tmp_path: Path) -> None:
-    script = ROOT / "crates" / "cli" / "src" / "commands" / "package" / "zip.py"
+    script = ROOT / "tools" / "zip_folder.py"
     command = [sys.executable, "-I", str(script), str(ROOT / "bot"), str(tmp_path / "bot.zip")]
     done = subprocess.run(command, input=f"client.py\0{name}\0".encode(), capture_output=True, timeout=TIMEOUT_S)
     expected = f"{name!r}: expected a path within the folder"

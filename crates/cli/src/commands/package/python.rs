@@ -8,7 +8,7 @@ use super::contents::{Contents, REQUIREMENTS};
 use crate::CliError;
 use crate::output::note;
 
-const ZIP: &str = include_str!("zip.py");
+const ZIP: &str = include_str!("../../../../../tools/zip_folder.py");
 /// Prints the version, and the module for virtual environments: `venv`, `virtualenv` or `-` (none).
 const PROBE: &str = "import sys, importlib.util as util
 has = lambda name: util.find_spec(name) is not None

@@ -2,7 +2,7 @@
 timestamp, so that equal files give equal zips. If a name leads out of the folder, or if Python
 files do not compile, prints the errors and writes no zip.
 
-    python zip.py FOLDER ZIP <NAMES
+    python zip_folder.py FOLDER ZIP <NAMES
 """
 
 import pathlib, stat, sys, warnings, zipfile
