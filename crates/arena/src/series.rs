@@ -436,7 +436,8 @@ impl Series {
     ) -> Result<Option<GameRecord>, SeriesError> {
         let GameKey { sample, map, planner } = key;
         let (SeriesMap { name, world, .. }, seed) = (&self.maps[map], self.seed(map, sample));
-        let log_name = format!("{}-{}-{}.log", planner + 1, file_name(name), sample + 1);
+        let entrant: String = file_name(&self.names[planner]).chars().take(NAME_CHARS_MAX).collect();
+        let log_name = format!("{}-{entrant}-{}-{}.log", planner + 1, file_name(name), sample + 1);
         let game = ExternalGame { bot, world, seed, log_name: &log_name };
         let played = host.play(game, is_stopped, &mut |_| {}).map_err(SeriesError::External)?;
         let Some(PlayedGame { state, record: external, moves, line, times, cost }) = played else { return Ok(None) };

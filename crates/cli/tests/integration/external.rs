@@ -1,4 +1,5 @@
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value;
@@ -68,7 +69,11 @@ fn kinds_of_failure_are_distinguished() {
     let (late, missed, commands) =
         (count(&found[4], "late_commands"), count(&found[4], "missed_ticks"), count(&found[4], "commands"));
     assert!(late >= 5 && missed >= late && commands > 0, "{}", found[4]);
-    let log = fs::read_to_string(dir.path().join("1-snail-1.log")).unwrap();
+    let logs = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
+    let is_first = |path: &PathBuf| path.file_name().unwrap().to_string_lossy().starts_with("1-");
+    let [path] = &logs.filter(is_first).collect::<Vec<PathBuf>>()[..] else { panic!("one log of the first bot") };
+    assert!(path.to_string_lossy().ends_with("-snail-1.log"), "{path:?}");
+    let log = fs::read_to_string(path).unwrap();
     assert_eq!(log, "{\"getaway\":\"log\",\"version\":1}\noops\n");
 }
 
