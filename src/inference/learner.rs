@@ -44,7 +44,7 @@ pub struct Unexplained {
 impl fmt::Display for Unexplained {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { threat, style, tick, from, to, .. } = self;
-        write!(f, "no rules explain why threat {threat} ({style}) went from {from} to {to} in tick {tick}")
+        write!(f, "no rules explain why threat {threat} ({style}) went from {from} to {to} at tick {tick}")
     }
 }
 

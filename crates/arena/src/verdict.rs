@@ -170,7 +170,7 @@ impl Question<'_> {
         let [left, right] = self.sides;
         let margin = points(self.margin);
         let units = if pairs.units < pairs.counts.pairs() {
-            format!(" on {} independent units", pairs.units)
+            format!(" on {}", counted(pairs.units, "independent unit", "independent units"))
         } else {
             String::new()
         };

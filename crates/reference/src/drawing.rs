@@ -1,7 +1,7 @@
 use getaway::game::{Layout, Position, Spawn, Style, Tile};
 
 /// Parses a drawing. `#` is a wall, `~` is a see-through tile, and every other character is an open
-/// tile. `P` marks the player, which is at (0, 0) without a `P`. The capital initial of a style
+/// tile. `P` marks the player; without it, the player starts at (0, 0). The capital initial of a style
 /// (`B` for bull) marks a threat.
 pub(super) fn draw(rows: &[&str]) -> Layout {
     let mut layout = Layout {

@@ -90,8 +90,8 @@ struct TableArgs {
     #[arg(value_name = "DIR", required = true)]
     runs: Vec<PathBuf>,
     /// Plot the number of decided instances against the time, as an SVG file
-    #[arg(long, value_name = "FILE")]
-    cactus: Option<PathBuf>,
+    #[arg(long, alias = "cactus", value_name = "FILE")]
+    plot: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
 }
@@ -318,7 +318,7 @@ fn write_rows(folders: &[PathBuf], out: &mut impl Write) -> Result<Vec<(Settings
 }
 
 fn table(args: &TableArgs, out: &mut impl Write) -> Result<(), CliError> {
-    let file = args.cactus.as_ref().map(|path| args.output.file(path)).transpose()?;
+    let file = args.plot.as_ref().map(|path| args.output.file(path)).transpose()?;
     let runs = write_rows(&args.runs, out)?;
     file.map_or(Ok(()), |file| file.write(cactus(&runs).as_bytes()))
 }
