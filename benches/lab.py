@@ -68,7 +68,7 @@ def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
             (f"{name}, nothing observed, 2 threads", None, 2),
         ]
         for label, observation, threads in variants:
-            batch = getaway.Batch(path, GAMES, observation=observation, threads=threads)
+            batch = getaway.Batch(path, GAMES, observation=observation, threads=threads, copy=False)
             found.append((label, GAMES, stepper(batch.step, actions)))
     return found
 

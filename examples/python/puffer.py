@@ -31,7 +31,7 @@ class ChasePufferEnv(pufferlib.PufferEnv):  # type: ignore[misc]
     """Many games on one or several maps. `getaway.gymnasium` describes the observations."""
 
     def __init__(self, num_games: int = 1024, map: Any = "roundabout", observation: Any = "features", buf: Any = None, seed: int = 0) -> None:
-        self.batch = getaway.Batch(map, num_games, observation=observation)
+        self.batch = getaway.Batch(map, num_games, observation=observation, copy=False)
         self.single_observation_space = ChaseEnv(map, observation=observation).observation_space
         self.single_action_space = gymnasium.spaces.Discrete(5)
         self.num_agents = num_games

@@ -18,6 +18,9 @@ like `Game.rules`; rules that it omits have the server's values. `no_jump=True` 
 `no_jump`, whether or not `rules` is given.
 """
 
+import importlib
+from typing import Any
+
 from getaway._getaway import (
     Bot,
     Game,
@@ -30,30 +33,12 @@ from getaway._getaway import (
     planners,
     signature,
 )
-from getaway.values import Decision, Move, SafeMoves, Solution, Threat, Verdict
+from getaway.values import Decision, Move, Rules, SafeMoves, Solution, Threat, Verdict
 
 try:
     from getaway._getaway import Batch, Replay, safe_moves, solve
 except ImportError:  # built without the feature `lab`
-
-    class Batch:  # type: ignore[no-redef]
-        """A placeholder in builds without the feature `lab`."""
-
-        def __init__(self, *arguments: object, **options: object) -> None:
-            raise ImportError("this build of getaway has no Batch: it was built without the feature `lab`")
-
-    class Replay:  # type: ignore[no-redef]
-        """A placeholder in builds without the feature `lab`."""
-
-        def __init__(self, *arguments: object, **options: object) -> None:
-            raise ImportError("this build of getaway has no Replay: it was built without the feature `lab`")
-
-    def safe_moves(*arguments: object, **options: object) -> dict[Move, Verdict]:  # type: ignore[misc]
-        raise ImportError("this build of getaway has no safe_moves: it was built without the feature `lab`")
-
-    def solve(*arguments: object, **options: object) -> Solution:  # type: ignore[misc]
-        raise ImportError("this build of getaway has no solve: it was built without the feature `lab`")
-
+    pass
 
 __all__ = [
     "Batch",
@@ -63,6 +48,7 @@ __all__ = [
     "Map",
     "Move",
     "Replay",
+    "Rules",
     "SafeMoves",
     "Solution",
     "State",
@@ -79,5 +65,17 @@ __all__ = [
 ]
 
 
+_MODULES = ["arena", "cluster", "dataset", "gymnasium", "levels", "stable_baselines3"]
+
+
+def __getattr__(name: str) -> Any:
+    """Imports a module when it is used first. A missing package is an error that says how to install it."""
+    if name in _MODULES:
+        return importlib.import_module(f"getaway.{name}")
+    if name in __all__:
+        raise ImportError(f"this build of getaway has no {name}: it was built without the feature `lab`")
+    raise AttributeError(f"module 'getaway' has no attribute {name!r}")
+
+
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_MODULES]

@@ -27,6 +27,7 @@ import numpy.typing as npt
 
 from getaway.values import Decision as Decision
 from getaway.values import Move as Move
+from getaway.values import Rules as Rules
 from getaway.values import SafeMoves as SafeMoves
 from getaway.values import Solution as Solution
 from getaway.values import Style as _Style
@@ -41,6 +42,7 @@ __all__ = [
     "Map",
     "Move",
     "Replay",
+    "Rules",
     "SafeMoves",
     "Solution",
     "State",
@@ -97,7 +99,7 @@ class Bot:
         budget_ticks: int | None = None,
         seed: int = 0,
         no_jump: bool = False,
-        rules: dict[str, Any] | None = None,
+        rules: Rules | None = None,
     ) -> Bot: ...
 
     def next_action(self, game_message: str | bytes | dict[str, Any], /) -> dict[str, Any] | None:
@@ -189,7 +191,7 @@ class Map:
 
 @final
 class State:
-    """A game's state at the start of a tick.
+    """A game's state at the start of a tick: a value, for what-if questions. `Game` plays a game.
 
     States are immutable, and can be compared, hashed, copied and pickled. The constructor can
     create any state that a game on the map can reach.
@@ -215,7 +217,7 @@ class State:
         player: tuple[int, int],
         threats: Iterable[Threat],
         no_jump: bool = False,
-        rules: dict[str, Any] | None = None,
+        rules: Rules | None = None,
     ) -> State: ...
 
     def after(self, move: Move | int | str, /) -> State:
@@ -233,7 +235,7 @@ class State:
         """The map."""
 
     @property
-    def rules(self) -> dict[str, Any]:
+    def rules(self) -> Rules:
         """All rules, as a dict."""
 
     @property
@@ -281,7 +283,7 @@ class State:
 
 @final
 class Game:
-    """A game played step by step.
+    """A game played step by step, with its moves so far. `State` is a value without a past.
 
     Games can be compared, copied and pickled; their moves are included. Games are mutable and
     cannot be hashed, but their states can.
@@ -299,11 +301,11 @@ class Game:
     """
 
     def __new__(
-        cls, map: _MapLike | Game | State, *, no_jump: bool = False, rules: dict[str, Any] | None = None, moves: _Moves = ""
+        cls, map: _MapLike | Game | State, *, no_jump: bool = False, rules: Rules | None = None, moves: _Moves = ""
     ) -> Game: ...
 
     @staticmethod
-    def parse(drawing: str, *, no_jump: bool = False, rules: dict[str, Any] | None = None) -> Game:
+    def parse(drawing: str, *, no_jump: bool = False, rules: Rules | None = None) -> Game:
         """A game on a map that is given as a drawing; see `Map`.
 
         Raises:
@@ -342,7 +344,7 @@ class Game:
         """The map."""
 
     @property
-    def rules(self) -> dict[str, Any]:
+    def rules(self) -> Rules:
         """All rules, as a dict."""
 
     @property
@@ -409,10 +411,8 @@ class Batch:
     """Many games that are stepped together, without the interpreter lock. Needs NumPy.
 
     The games are divided as evenly as possible among the maps, in the order of `maps`. If a game is
-    over, the next step ignores its action and resets the game. `step`, `reset` and `set_state`
-    overwrite the batch's arrays and return them; do not read the arrays from another thread during
-    a call. `getaway.gymnasium` describes the observations. Batches can be copied and pickled; a
-    copy has its own arrays.
+    over, the next step ignores its action and resets the game. `getaway.gymnasium` describes the
+    observations. Batches can be copied and pickled; a copy has its own arrays.
 
     Args:
         maps: one or several maps, as for `Game`.
@@ -421,6 +421,9 @@ class Batch:
             "planes" or "window" (uint8), or None for empty observations.
         window: the side length of "window" observations in tiles, an odd number up to 63.
         threads: number of threads, including the calling thread; it does not affect results.
+        copy: whether `step`, `reset` and `set_state` return new arrays. If not, they return the batch's
+            own arrays, which the next call overwrites; do not read these from another thread during a
+            call.
         no_jump: whether to play the no-jump variant.
         rules: a dict of the rules that differ from the server's.
 
@@ -437,12 +440,13 @@ class Batch:
         observation: str | None = "compact",
         window: int = 9,
         threads: int = 1,
+        copy: bool = True,
         no_jump: bool = False,
-        rules: dict[str, Any] | None = None,
+        rules: Rules | None = None,
     ) -> Batch: ...
 
     def reset(self, mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
-        """Reset all games, or only those that the mask marks. Return the observations of all games."""
+        """Reset each game, or each game where `mask` is true. Return the observations of all games."""
 
     def step(
         self, actions: npt.NDArray[np.integer[Any]], /
@@ -461,7 +465,9 @@ class Batch:
 
     @property
     def observations(self) -> npt.NDArray[Any]:
-        """The current observations of all games, of shape (games, *observation_shape)."""
+        """The current observations of all games, of shape (games, *observation_shape): always the same
+        array, which the next call overwrites.
+        """
 
     @property
     def observation(self) -> Literal["compact", "features", "planes", "state", "window"] | None:
@@ -480,7 +486,7 @@ class Batch:
         """The number of threads that step the games."""
 
     @property
-    def rules(self) -> list[dict[str, Any]]:
+    def rules(self) -> list[Rules]:
         """For each map, all rules as a dict. If `maps` contains a game and its states or copies, they
         count as one map.
         """
@@ -511,7 +517,7 @@ class Batch:
         """
 
     def set_state(self, states: npt.NDArray[np.int16], mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
-        """Set all games, or only those that the mask marks, to `states` in the form of `get_state`.
+        """Set each game, or each game where `mask` is true, to its row of `states` (see `get_state`).
         Return the observations of all games. After an error, no game has changed.
 
         Raises:
@@ -632,7 +638,7 @@ def solve(
     map: _MapLike | Game | State,
     *,
     no_jump: bool = False,
-    rules: dict[str, Any] | None = None,
+    rules: Rules | None = None,
     time_limit_ms: float = 1000.0,
     budget_ticks: int | None = None,
     seed: int = 0,

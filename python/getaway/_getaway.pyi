@@ -11,6 +11,7 @@ from getaway import Bot as Bot
 from getaway import Game as Game
 from getaway import Map as Map
 from getaway import Replay as Replay
+from getaway import Rules
 from getaway import State as State
 from getaway import generate_map as generate_map
 from getaway import load_map as load_map
@@ -82,7 +83,7 @@ def play_series(
     budget_ticks: int | None,
     budget_ms: float | None,
     no_jump: bool,
-    rules: dict[str, Any] | None,
+    rules: Rules | None,
     threads: int,
     battle: bool,
 ) -> dict[str, Any]: ...

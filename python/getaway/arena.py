@@ -146,7 +146,7 @@ def evaluate(
     budget_ticks: int | None = None,
     budget_ms: float | None = None,
     no_jump: bool = False,
-    rules: dict[str, Any] | None = None,
+    rules: getaway.Rules | None = None,
     threads: int | None = None,
 ) -> Results:
     """Evaluate planners on one or several maps, like `getaway eval`.
@@ -179,7 +179,7 @@ def battle(
     budget_ticks: int | None = None,
     budget_ms: float | None = None,
     no_jump: bool = False,
-    rules: dict[str, Any] | None = None,
+    rules: getaway.Rules | None = None,
     threads: int | None = None,
 ) -> Results:
     """Compare two planners in paired games, like `getaway battle`. Options: see `evaluate`."""

@@ -206,7 +206,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         map: MapLike | Sequence[MapLike] | None = None,
         *,
         no_jump: bool = False,
-        rules: dict[str, Any] | None = None,
+        rules: getaway.Rules | None = None,
         observation: str = "compact",
         window: int = 9,
         render_mode: str | None = None,
@@ -347,7 +347,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         map: MapLike | Sequence[MapLike] | None = None,
         *,
         no_jump: bool = False,
-        rules: dict[str, Any] | None = None,
+        rules: getaway.Rules | None = None,
         observation: str = "compact",
         window: int = 9,
         threads: int = 1,
@@ -385,7 +385,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         else:
             games, best = _boards(map, 0, **rules)
         self._batch = getaway.Batch(
-            games, self.num_envs, observation=self._observation, window=self._window, threads=self._threads
+            games, self.num_envs, observation=self._observation, window=self._window, threads=self._threads, copy=False
         )
         self._map, self._rules = map, rules
         best_ticks = [-1 if tick is None else tick for tick in best]
@@ -437,7 +437,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
     def set_state(
         self, states: npt.NDArray[np.int16], mask: npt.NDArray[np.bool_] | None = None
     ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
-        """Continue all games, or only those that the mask marks, from the given states.
+        """Continue each game, or each game where `mask` is true, from its row of states.
 
         Returns the observations and infos of all games. Does not change the number of steps until
         truncation. If a marked row is not a state of its game's map, raises ValueError and changes

@@ -21,9 +21,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
 import shutil
+import sys
+import time
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -39,6 +44,8 @@ _SOLVE_TICKS = 20_000_000
 _SAMPLE_TICKS = 50
 """Number of ticks from one sample of the best line to the next."""
 _CANDIDATES_MAX = 1000
+_FIRST_PROGRESS_S = 2.0
+_PROGRESS_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -63,9 +70,9 @@ class Level:
     """True for the no-jump variant."""
     best_tick: int
     """The last tick that any player can reach; 2001 if a player can survive the whole game."""
-    moves: str
+    moves: str = field(repr=False)
     """A line of moves that reaches the best tick, one letter per tick."""
-    certificate: str | None
+    certificate: str | None = field(repr=False)
     """The proof that no line goes further. None if the best tick is 2001, the maximum."""
 
     def game(self) -> getaway.Game:
@@ -182,9 +189,13 @@ def generate(
     safe_share: tuple[float, float] | None = None,
     narrowest: tuple[int, int] | None = None,
     budget_ticks: int = _SOLVE_TICKS,
+    threads: int | None = None,
+    progress: bool = True,
     **map_options: Any,
 ) -> list[Level]:
     """Generate levels of a split: solve generated maps, and keep those of the requested difficulty.
+
+    A map takes from 10 ms to a few seconds on one core, and a rare difficulty needs many maps.
 
     Args:
         count: number of levels.
@@ -196,25 +207,44 @@ def generate(
         narrowest: the smallest and the largest `Difficulty.narrowest`.
         budget_ticks: maximum number of simulated ticks to solve a map; maps that need more are
             skipped.
+        threads: number of maps that are solved at the same time, by default one per processor. It
+            does not change the levels.
+        progress: whether to write a line to standard error every few seconds.
         map_options: options of `getaway.generate_map`, such as `kind`, `width` and `threats`.
 
     Raises:
         ValueError: for an unknown split, or an invalid value of a map option; or if 1,000
             candidates in a row are not solved or do not have the requested difficulty.
     """
-    levels: list[Level] = []
-    missed = 0
-    for map in candidates(split, seed, **map_options):
-        if len(levels) == count:
-            break
+
+    def solve(map: getaway.Map) -> Level | None:
         level = solved(map, no_jump=no_jump, budget_ticks=budget_ticks)
-        if level is not None and _fits(level, best_tick, safe_share, narrowest):
-            levels.append(level)
-            missed = 0
-            continue
-        missed += 1
-        if missed == _CANDIDATES_MAX:
-            raise ValueError(f"{missed} candidates in a row were not solved or did not have the requested difficulty, after {len(levels)} levels: expected an easier request")
+        return level if level is not None and _fits(level, best_tick, safe_share, narrowest) else None
+
+    levels: list[Level] = []
+    threads = threads or os.cpu_count() or 1
+    maps = candidates(split, seed, **map_options)
+    missed, tried, start = 0, 0, time.monotonic()
+    shown = start + _PROGRESS_S - _FIRST_PROGRESS_S
+    with ThreadPoolExecutor(threads) as pool:
+        # The maps are judged in order, so the number of threads does not matter.
+        jobs: deque[Future[Level | None]] = deque()
+        try:
+            while len(levels) < count:
+                while len(jobs) < 2 * threads:
+                    jobs.append(pool.submit(solve, next(maps)))
+                level = jobs.popleft().result()
+                missed, tried = 0 if level is not None else missed + 1, tried + 1
+                if level is not None:
+                    levels.append(level)
+                if missed == _CANDIDATES_MAX:
+                    raise ValueError(f"{missed} candidates in a row were not solved or did not have the requested difficulty, after {len(levels)} levels: expected an easier request")
+                if progress and time.monotonic() - shown >= _PROGRESS_S:
+                    shown = time.monotonic()
+                    print(f"{len(levels)} of {count} levels from {tried} maps after {shown - start:.0f} s", file=sys.stderr)
+        finally:
+            for job in jobs:
+                job.cancel()
     return levels
 
 

@@ -3,16 +3,65 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Decision", "Move", "SafeMoves", "Solution", "Style", "Threat", "Verdict"]
+__all__ = ["Decision", "Move", "Rules", "SafeMoves", "Solution", "Style", "Threat", "Verdict"]
 
 Style: TypeAlias = Literal["bull", "goldfish", "shark", "owl", "deer", "hawk"]
 """The rule by which a threat chooses its moves."""
+
+
+_Directions: TypeAlias = list[Literal["left", "right", "up", "down"]]
+_View: TypeAlias = Literal["present", "stale"]
+
+
+class Rules(TypedDict, total=False):
+    """The rules of play. Rules that are missing have the server's values."""
+
+    no_jump: bool
+    """Whether stepping onto a threat's tile loses the game."""
+    period_ticks: dict[Literal["lazy", "tease", "awake", "hungry", "insane"], int]
+    """The ticks from one move of the threats to the next, by personality."""
+    phase_clocks: dict[Literal["tease", "awake", "hungry", "insane"], int]
+    """The clock, which is the tick minus 1, after which each personality begins."""
+    option_order: _Directions
+    """The order of a tile's open directions."""
+    shared_path_order: _Directions
+    """The order in which owls, hawks and MOVE_TO look for a neighbour nearer to their target."""
+    shark_path_order: _Directions
+    """The order in which the shark's breadth-first search visits neighbours."""
+    spawn_order: _Directions
+    """The list from which a threat picks its first direction."""
+    first_seed: int
+    """The seed of a threat's first pick."""
+    pick_scale: float
+    """A pick uses `x - floor(x)`, where `x` is `pick_scale * sin(seed)`."""
+    deer_shy_distance_squared: int
+    """A deer flees if the squared distance to the player is at most this value."""
+    deer_view: _View
+    """The player position that deer react to: that after its move or that before it."""
+    shark_view: _View
+    """The player position that sharks chase."""
+    owl_minute_ticks: int
+    """The length of the owls' cycles in ticks."""
+    owl_window_ticks: int
+    """The ticks at the start of each cycle in which owls look at the player when they move."""
+    owl_view: _View
+    """The player position that an owl remembers from a look."""
+    hawk_patience_moves: int
+    """The idle moves after which a hawk picks a post."""
+    hawk_rest_moves: int
+    """The extra moves that a hawk waits at a post."""
+    hawk_posts: int
+    """A hawk picks its posts from at most this many intersections."""
+    hawk_view: _View
+    """The player position that a hawk looks for."""
+    wire: dict[Literal["style_names", "personalities"], str]
+    """The words in messages, which do not affect the game."""
 
 
 class Move(enum.IntEnum):
@@ -44,6 +93,10 @@ class Move(enum.IntEnum):
     def action(self) -> dict[str, Any] | None:
         """The move as an action of the protocol; None to stay."""
         return None if self is Move.STAY else {"type": f"MOVE_{self.name}"}
+
+
+def _short(moves: str) -> str:
+    return moves if len(moves) <= 24 else f"{moves[:16]}... ({len(moves)} moves)"
 
 
 class Threat(NamedTuple):
@@ -105,6 +158,12 @@ class Verdict(NamedTuple):
     """A proven upper bound on the final tick of every line that begins with the move; 2001 if no
     smaller bound is proven."""
 
+    def __repr__(self) -> str:
+        return (
+            f"Verdict({self.outcome!r}, moves={_short(self.moves)!r}, final_tick={self.final_tick}, "
+            f"bound_tick={self.bound_tick})"
+        )
+
 
 class SafeMoves(NamedTuple):
     """The verdicts of `Batch.safe_moves` on every move, in arrays of shape (games, 5)."""
@@ -119,7 +178,7 @@ class SafeMoves(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """The result of `getaway.solve`."""
+    """The result of `getaway.solve`. Its `repr` shortens the moves and omits the certificate."""
 
     outcome: Literal["survives", "doomed", "undecided"]
     """`survives` if a line that survives was found, `doomed` if it is proven that none exists,
@@ -141,6 +200,12 @@ class Solution(NamedTuple):
     certificate: str | None = None
     """A proof that the map is doomed, in the format of `getaway verify`. None if the map is not
     proven to be doomed, or if the search did not begin in the map's start state."""
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.outcome!r}, moves={_short(self.moves)!r}, final_tick={self.final_tick}, "
+            f"bound_tick={self.bound_tick}, simulated_ticks={self.simulated_ticks}, elapsed_ms={self.elapsed_ms:.1f})"
+        )
 
     @property
     def score(self) -> int:

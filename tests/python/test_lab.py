@@ -14,7 +14,7 @@ import pytest
 
 import getaway
 from conftest import MAPS, TIMEOUT_S
-from getaway import Game, Map, Move, State, Threat
+from getaway import Game, Map, Move, State, Threat, levels
 
 EVERYTHING = {name: getattr(getaway, name) for name in getaway.__all__}
 
@@ -56,7 +56,7 @@ def test_states_are_values() -> None:
     assert state != later and state.tick == 1 and later == state.play("RRDD")
     assert len({state, later, state.play("RRDD")}) == 2
     assert copy.copy(state) == copy.deepcopy(state) == pickle.loads(pickle.dumps(state)) == state
-    assert eval(repr(later), EVERYTHING) == later == pickle.loads(pickle.dumps(later))
+    assert later == pickle.loads(pickle.dumps(later))
     assert later.legal_moves == [Move.LEFT, Move.UP, Move.DOWN, Move.STAY]
     assert (later.status, later.score, later.is_over, later.is_caught) == ("running", 25, False, False)
 
@@ -64,14 +64,13 @@ def test_states_are_values() -> None:
 def test_games_are_values_with_a_history() -> None:
     game = Game(MAPS / "old-town", no_jump=True, rules={"hawk_posts": 3})
     game.play("RLUD..")
-    copies = [copy.copy(game), copy.deepcopy(game), pickle.loads(pickle.dumps(game)), eval(repr(game), EVERYTHING), game.copy()]
+    copies = [copy.copy(game), copy.deepcopy(game), pickle.loads(pickle.dumps(game)), game.copy()]
     for other in copies:
         assert other == game and other.rules == game.rules and other.moves == "RLUD.." and other.name == "old-town"
         other.step()
         assert other != game
     with pytest.raises(TypeError, match="unhashable"):
         hash(game)
-    assert repr(drawing()).startswith("Game(Map(['P....', ")
 
 
 def test_state_built_by_hand_has_the_same_future() -> None:
@@ -111,7 +110,6 @@ def test_maps_are_values(tmp_path: pathlib.Path) -> None:
     assert made == getaway.generate_map(7, width=15, height=13, threats=3, styles=["owl", "deer"]) != getaway.generate_map(8)
     assert (made.width, made.height) == (15, 13)
     assert {threat.style for threat in Game(made).threats} <= {"owl", "deer"}
-    assert eval(repr(made), EVERYTHING) == made
     made.save(tmp_path / "made")
     loaded = getaway.load_map(tmp_path / "made")
     assert loaded.rows == made.rows
@@ -271,9 +269,17 @@ def test_doomed_maps_have_a_bound_and_a_certificate(getaway_program: pathlib.Pat
     assert getaway.solve(later).final_tick >= later.tick and getaway.solve(later).certificate is None
 
 
-def test_reprs_of_solutions_decisions_and_bots_evaluate_to_equal_values() -> None:
-    solution = getaway.solve(drawing(), time_limit_ms=100)
-    assert eval(repr(solution), EVERYTHING) == pickle.loads(pickle.dumps(solution)) == solution
+def test_reprs_are_short() -> None:
+    game = Game("metropolis", moves="RR")
+    solution = getaway.solve("metropolis")
+    level = levels.Level(game.map, False, solution.final_tick, solution.moves, solution.certificate)
+    batch = getaway.Batch("metropolis", 1000, observation="planes")
+    assert (repr(game.map), repr(game)) == ("<Map 'metropolis', 33x25, 12 threats>", "<Game on metropolis, tick 3, running>")
+    for value in (game, game.state, game.map, solution, level, batch, getaway.Replay(game), *getaway.safe_moves(game.state).values()):
+        assert len(repr(value)) < 200 and "\n" not in repr(value)
+
+
+def test_reprs_of_decisions_and_bots_evaluate_to_equal_values() -> None:
     bot = getaway.Bot("uct", budget_ms=60_000, budget_ticks=50, seed=3, rules={"no_jump": True, "hawk_posts": 4})
     bot.next_action(Game.parse("P..B", no_jump=True).message())
     assert bot.last_decision is not None and eval(repr(bot.last_decision), EVERYTHING) == bot.last_decision

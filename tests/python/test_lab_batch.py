@@ -50,7 +50,7 @@ def arrays(batch: Batch) -> tuple[npt.NDArray[Any], ...]:
 
 
 def test_numpy_cannot_resize_what_a_batch_writes() -> None:
-    batch = Batch(PATHS[0], 64)
+    batch = Batch(PATHS[0], 64, copy=False)
     for array in arrays(batch):
         for refcheck in (True, False):
             with pytest.raises(ValueError, match="resize"):
@@ -59,7 +59,7 @@ def test_numpy_cannot_resize_what_a_batch_writes() -> None:
 
 
 def test_python_cannot_free_what_a_batch_writes() -> None:
-    batch = Batch(PATHS[0], 64)
+    batch = Batch(PATHS[0], 64, copy=False)
     for array in arrays(batch):
         owner: Any = array
         while isinstance(owner, np.ndarray):
@@ -71,7 +71,7 @@ def test_python_cannot_free_what_a_batch_writes() -> None:
             with pytest.raises((AttributeError, BufferError)):
                 attack()
     for index in range(3):
-        batch = Batch(PATHS[0], 64)
+        batch = Batch(PATHS[0], 64, copy=False)
         arrays(batch)[index].__setstate__((1, (3,), np.dtype(np.int16), False, b"123456"))  # type: ignore[arg-type]
         with pytest.raises(ValueError, match=": the array points to other memory: expected the batch's own$"):
             batch.step(np.full(64, Move.STAY))
@@ -101,7 +101,7 @@ def test_threads_may_abuse_the_arrays_during_a_step() -> None:
 
 @pytest.mark.parametrize("index", range(3))
 def test_read_only_array_is_refused_before_a_game_has_changed(index: int) -> None:
-    batch = Batch(PATHS[0], 8)
+    batch = Batch(PATHS[0], 8, copy=False)
     array = arrays(batch)[index]
     array.flags.writeable = False
     before = array.copy()
@@ -117,7 +117,7 @@ def test_read_only_array_is_refused_before_a_game_has_changed(index: int) -> Non
 
 
 def test_views_of_the_arrays_may_be_actions_and_masks() -> None:
-    batch, other = Batch(PATHS[0], 300), Batch(PATHS[0], 300)
+    batch, other = Batch(PATHS[0], 300, copy=False), Batch(PATHS[0], 300, copy=False)
     for step in range(40):
         observations, _, terminations = batch.step(np.full(300, step % 5))
         # The actions are a view of the terminations, which this step overwrites.
@@ -209,6 +209,8 @@ def test_batch_steps_its_games_like_single_games() -> None:
 
 def test_observations_are_written_into_the_same_array() -> None:
     batch = Batch(PATHS[0], 8)
+    assert not any(np.shares_memory(batch.observations, each) for each in (batch.reset(), batch.step(np.full(8, Move.STAY))[0]))
+    batch = Batch(PATHS[0], 8, copy=False)
     first = batch.reset()
     observations, rewards, _ = batch.step(np.full(8, Move.STAY))
     assert observations is first is batch.observations and observations.shape == (8, *batch.observation_shape)

@@ -114,7 +114,7 @@ def test_copies_of_wrapped_environments_and_batches_play_on_alone(copied: Any) -
 
 
 def test_states_of_a_batch_are_read_and_set_as_numbers() -> None:
-    batch = Batch(PATHS, 6)
+    batch = Batch(PATHS, 6, copy=False)
     numbers = batch.get_state()
     assert numbers.dtype == np.int16 and np.array_equal(numbers, Batch(PATHS, 6, observation="state").observations)
     for _ in range(30):

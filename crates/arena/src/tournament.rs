@@ -57,7 +57,8 @@ impl TournamentMonitor {
     /// Evaluates new games. Returns true if the tournament needs games that are missing.
     pub fn update(&mut self, series: &Series, games: &Games) -> bool {
         let all = series.len() / series.options().planners.len().max(1);
-        let mut needed = vec![0; self.needed.len()];
+        // A single planner has no pair, but plays all its games.
+        let mut needed = vec![if self.pairs.is_empty() { all } else { 0 }; self.needed.len()];
         for PairMonitor { sides, sprt } in &mut self.pairs {
             let ends = sprt.as_mut().and_then(|monitor| {
                 monitor.update(series, games);

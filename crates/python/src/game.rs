@@ -4,43 +4,38 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::PyDict;
 
 #[cfg(feature = "lab")]
 use getaway::game::Direction;
 use getaway::game::{self, GameOver, Move, Plan, Position, Rules, Status, World};
 use getaway::protocol::MessageWriter;
 
-use crate::convert::{catch_panic, clearer, repr, to_python, type_name, value_error, variant, without_gil};
+use crate::convert::{catch_panic, clearer, to_python, type_name, value_error, variant, without_gil};
 use crate::map::{Map, read_map};
 use crate::value::{
-    from_command, from_move, from_plan, from_rules, from_threats, other_rules, rules_options, to_move, to_position,
-    to_rules, to_threat,
+    from_command, from_move, from_plan, from_rules, from_threats, other_rules, to_move, to_position, to_rules,
+    to_threat,
 };
 
 /// A map, and the world that simulates games on it under fixed rules.
 #[derive(Debug)]
 pub(crate) struct Board {
     pub map: Map,
-    path: Option<PathBuf>,
     pub world: Arc<World>,
 }
 
 impl Board {
-    fn new(py: Python<'_>, map: Map, path: Option<PathBuf>, rules: &Rules) -> PyResult<Arc<Self>> {
+    fn new(py: Python<'_>, map: Map, rules: &Rules) -> PyResult<Arc<Self>> {
         let world = without_gil(py, || World::new(&map.map.layout, rules))?;
         let world = world.map_err(|error| value_error(format_args!("{}: {error}", map.map.name)))?;
-        Ok(Arc::new(Self { map, path, world: Arc::new(world) }))
+        Ok(Arc::new(Self { map, world: Arc::new(world) }))
     }
 
     pub fn of_world(world: World) -> Self {
         let layout = world.layout().clone();
         let (name, kind, difficulty) = ("game".to_owned(), "message".to_owned(), String::new());
-        Self {
-            map: Map { map: getaway::map::Map { name, kind, difficulty, layout } },
-            path: None,
-            world: Arc::new(world),
-        }
+        Self { map: Map { map: getaway::map::Map { name, kind, difficulty, layout } }, world: Arc::new(world) }
     }
 
     /// The board that a game or state uses, or a new board for a `Map` or for a map's name or path.
@@ -66,7 +61,7 @@ impl Board {
         }
         let rules = from_rules(variant, rules)?;
         if let Ok(map) = map.cast::<Map>() {
-            return Self::new(py, map.get().clone(), None, &rules);
+            return Self::new(py, map.get().clone(), &rules);
         }
         let path: PathBuf = map.extract().map_err(|error| {
             clearer(py, error, || {
@@ -76,22 +71,13 @@ impl Board {
                 ))
             })
         })?;
-        Self::new(py, Map { map: read_map(py, &path)? }, Some(path), &rules)
+        Self::new(py, Map { map: read_map(py, &path)? }, &rules)
     }
 
     /// True if a world has the layout and the rules of this board.
     pub fn is_same(&self, world: &World) -> bool {
         let own = &*self.world;
         std::ptr::eq(own, world) || (own.layout() == world.layout() && own.rules() == world.rules())
-    }
-
-    fn repr(&self, py: Python<'_>) -> PyResult<(String, String)> {
-        let map = match self.path.as_ref().and_then(|path| path.to_str()) {
-            Some(path) => repr(&PyString::new(py, path))?,
-            None => self.map.__repr__(py)?,
-        };
-        let options = rules_options(py, self.world.rules())?;
-        Ok((map, options))
     }
 
     /// The keyword argument `rules` with which a constructor restores the board's rules.
@@ -180,7 +166,7 @@ macro_rules! state_getters {
     };
 }
 
-/// A game's state at the start of a tick.
+/// A game's state at the start of a tick: a value, for what-if questions. `Game` plays a game.
 ///
 /// States are immutable, and can be compared, hashed, copied and pickled. The constructor can
 /// create any state that a game on the map can reach.
@@ -289,16 +275,13 @@ impl State {
         Ok(((self.map(),), options))
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let (map, options) = self.board.repr(py)?;
-        let threats: Vec<String> =
-            self.threats(py)?.iter().map(|threat| repr(threat.bind(py))).collect::<PyResult<_>>()?;
-        let (tick, player, threats) = (self.tick(), self.player(), threats.join(", "));
-        Ok(format!("State({map}, tick={tick}, player={player:?}, threats=[{threats}]{options})"))
+    fn __repr__(&self) -> String {
+        let (name, tick, (x, y)) = (&self.board.map.map.name, self.tick(), self.player());
+        format!("<State of {name}, tick {tick}, player at ({x}, {y}), {}>", self.status())
     }
 }
 
-/// A game played step by step.
+/// A game played step by step, with its moves so far. `State` is a value without a past.
 ///
 /// Games can be compared, copied and pickled; their moves are included. Games are mutable and
 /// cannot be hashed, but their states can.
@@ -373,7 +356,7 @@ impl Game {
     ) -> PyResult<Self> {
         let map = Map::drawn("drawing", drawing, "drawing", "")?;
         let rules = from_rules(&no_jump, rules)?;
-        Ok(Self::start(Board::new(drawing.py(), map, None, &rules)?))
+        Ok(Self::start(Board::new(drawing.py(), map, &rules)?))
     }
 
     /// Play one tick with a move, an action, a list of actions (the first that moves the player
@@ -479,9 +462,7 @@ impl Game {
         Ok(((self.map(),), options))
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let (map, options) = self.board.repr(py)?;
-        let moves = if self.moves.is_empty() { String::new() } else { format!(", moves='{}'", self.moves()) };
-        Ok(format!("Game({map}{options}{moves})"))
+    fn __repr__(&self) -> String {
+        format!("<Game on {}, tick {}, {}>", self.board.map.map.name, self.tick(), self.status())
     }
 }

@@ -140,13 +140,9 @@ impl Map {
     }
 
     pub(crate) fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let repr = |text: &str| repr(&PyString::new(py, text));
-        let rows: Vec<String> = self.rows().iter().map(|row| repr(row)).collect::<PyResult<_>>()?;
-        let difficulty = match self.map.difficulty.as_str() {
-            "" => String::new(),
-            difficulty => format!(", difficulty={}", repr(difficulty)?),
-        };
-        Ok(format!("Map([{}], name={}{difficulty})", rows.join(", "), repr(&self.map.name)?))
+        let Layout { width, height, threats, .. } = &self.map.layout;
+        let name = repr(&PyString::new(py, &self.map.name))?;
+        Ok(format!("<Map {name}, {width}x{height}, {} threats>", threats.len()))
     }
 }
 

@@ -300,7 +300,7 @@ fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result<(),
             ("SCORE", points(row.score_mean)),
             ("GAMES", row.games.to_string()),
             ("FAILED", row.failed.to_string()),
-            ("CPU MS/GAME", points(row.cost.cpu_ms_mean)),
+            ("CPU MS", points(row.cost.cpu_ms_mean)),
             ("PEAK MIB", row.cost.memory_mb_max.to_string()),
             ("P99 MS", milliseconds(row.decision_p99_ms)),
         ]

@@ -36,9 +36,11 @@ fn small(folder: &Path) -> String {
     text(folder)
 }
 
-fn run(benchmark: &str, out: &str, solver: &str) -> String {
+fn run(benchmark: &str, out: &str, solver: &str, code: i32) -> String {
     let track = ["--track", "real-like", "--time-limit", "5", "--solver", solver, "--out", out];
-    succeeds(&[&["benchmark", "run", "--benchmark", benchmark][..], &track].concat())
+    let output = getaway(&[&["benchmark", "run", "--benchmark", benchmark][..], &track].concat());
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    String::from_utf8(output.stdout).expect("text")
 }
 
 #[test]
@@ -46,13 +48,13 @@ fn solvers_are_scored_and_failures_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let small = small(folder.path());
     let out = |name: &str| text(&folder.path().join(name));
-    let table = run(&small, &out("own"), "getaway");
+    let table = run(&small, &out("own"), "getaway", 0);
     assert!(table.lines().last().is_some_and(|row| row.starts_with("getaway ")), "{table}");
-    assert_eq!(run(&small, &out("own"), "getaway"), table, "a finished run is not repeated");
+    assert_eq!(run(&small, &out("own"), "getaway", 0), table, "a finished run is not repeated");
 
-    let crash = run(&small, &out("crash"), "exec:false");
+    let crash = run(&small, &out("crash"), "exec:false", 1);
     assert!(crash.starts_with("real-like/snail-no-jump: failed: exit code 1"), "{crash}");
-    let lie = run(&small, &out("lie"), "exec:printf '%03000d\\n' 0 | tr 0 . #");
+    let lie = run(&small, &out("lie"), "exec:printf '%03000d\\n' 0 | tr 0 . #", 1);
     assert!(lie.starts_with("real-like/snail-no-jump: refused: "), "{lie}");
     let other = ["--track", "real-like", "--time-limit", "6", "--out", &out("own")];
     let error = fails(&[&["benchmark", "run", "--benchmark", &small][..], &other].concat());

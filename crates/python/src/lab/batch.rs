@@ -114,10 +114,8 @@ impl Observations {
 /// Many games that are stepped together, without the interpreter lock. Needs NumPy.
 ///
 /// The games are divided as evenly as possible among the maps, in the order of `maps`. If a game is
-/// over, the next step ignores its action and resets the game. `step`, `reset` and `set_state`
-/// overwrite the batch's arrays and return them; do not read the arrays from another thread during
-/// a call. `getaway.gymnasium` describes the observations. Batches can be copied and pickled; a
-/// copy has its own arrays.
+/// over, the next step ignores its action and resets the game. `getaway.gymnasium` describes the
+/// observations. Batches can be copied and pickled; a copy has its own arrays.
 ///
 /// Args:
 ///     maps: one or several maps, as for `Game`.
@@ -126,6 +124,9 @@ impl Observations {
 ///         "planes" or "window" (uint8), or None for empty observations.
 ///     window: the side length of "window" observations in tiles, an odd number up to 63.
 ///     threads: number of threads, including the calling thread; it does not affect results.
+///     copy: whether `step`, `reset` and `set_state` return new arrays. If not, they return the batch's
+///         own arrays, which the next call overwrites; do not read these from another thread during a
+///         call.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: a dict of the rules that differ from the server's.
 ///
@@ -145,6 +146,8 @@ pub(crate) struct Batch {
     rewards: SharedMemory<f32>,
     /// Python code sees an array of bool, but may write bytes other than 0 and 1.
     terminations: SharedMemory<u8>,
+    /// True if methods return copies of the arrays.
+    copy: bool,
 }
 
 impl Batch {
@@ -154,6 +157,7 @@ impl Batch {
         batch: batch::Batch,
         output: Output,
         threads: usize,
+        copy: bool,
     ) -> PyResult<Self> {
         let games = batch.len();
         let mut shape = vec![games];
@@ -172,7 +176,13 @@ impl Batch {
             observations: Observations::new(py, output, &shape)?,
             rewards: SharedMemory::new::<f32>(py, "rewards", &[games])?,
             terminations: SharedMemory::new::<bool>(py, "terminations", &[games])?,
+            copy,
         })
+    }
+
+    /// Returns an array of the batch, or a copy of it.
+    fn returned(&self, py: Python<'_>, array: Py<PyAny>) -> PyResult<Py<PyAny>> {
+        if self.copy { array.call_method0(py, "copy") } else { Ok(array) }
     }
 
     /// Changes the states of `games` with `change`, then writes the observations of these games.
@@ -399,14 +409,16 @@ pub(super) fn check_window(side: usize) -> PyResult<()> {
 #[pymethods]
 impl Batch {
     #[new]
-    #[pyo3(signature = (maps, games = None, *, observation = Some("compact"), window = batch::WINDOW_SIDE, threads = 1, no_jump = Rules::BLITZ_2025, rules = None),
-        text_signature = "(maps, games=None, *, observation='compact', window=9, threads=1, no_jump=False, rules=None)")]
+    #[pyo3(signature = (maps, games = None, *, observation = Some("compact"), window = batch::WINDOW_SIDE, threads = 1, copy = true, no_jump = Rules::BLITZ_2025, rules = None),
+        text_signature = "(maps, games=None, *, observation='compact', window=9, threads=1, copy=True, no_jump=False, rules=None)")]
+    #[allow(clippy::too_many_arguments, reason = "the options of one call")]
     fn new(
         maps: &Bound<'_, PyAny>,
         games: Option<usize>,
         observation: Option<&str>,
         window: usize,
         threads: usize,
+        copy: bool,
         #[pyo3(from_py_with = variant)] no_jump: Rules,
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
@@ -423,18 +435,18 @@ impl Batch {
         let worlds: Vec<Arc<World>> = boards.iter().map(|board| Arc::clone(&board.world)).collect();
         let world_of = (0..games).map(|game| given[game * given.len() / games]).collect();
         let batch = without_gil(py, || batch::Batch::with_window(worlds, world_of, window))?;
-        let mut batch = Self::create(py, (boards, given), batch, observation, threads)?;
+        let mut batch = Self::create(py, (boards, given), batch, observation, threads, copy)?;
         batch.observe(py, 0..games, |_| {})?;
         Ok(batch)
     }
 
-    /// Reset all games, or only those that the mask marks. Return the observations of all games.
+    /// Reset each game, or each game where `mask` is true. Return the observations of all games.
     #[pyo3(signature = (mask = None, /))]
     fn reset(&mut self, py: Python<'_>, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let marks = self.marks(mask)?;
         let marked: Vec<usize> = (0..marks.len()).filter(|&game| marks[game]).collect();
         self.observe(py, marked.into_iter(), |batch| batch.reset(&marks))?;
-        Ok(self.observations.array(py))
+        self.returned(py, self.observations.array(py))
     }
 
     /// Play one tick of every game that is not over, and reset the others. Return the observations,
@@ -452,10 +464,13 @@ impl Batch {
         let py = actions.py();
         self.read_actions(actions)?;
         self.play(py)?;
-        Ok((self.observations.array(py), self.rewards.array(py), self.terminations.array(py)))
+        let arrays = [self.observations.array(py), self.rewards.array(py), self.terminations.array(py)];
+        let [observations, rewards, terminations] = arrays.map(|array| self.returned(py, array));
+        Ok((observations?, rewards?, terminations?))
     }
 
-    /// The current observations of all games, of shape (games, *observation_shape).
+    /// The current observations of all games, of shape (games, *observation_shape): always the same
+    /// array, which the next call overwrites.
     #[getter]
     fn observations(&self, py: Python<'_>) -> Py<PyAny> {
         self.observations.array(py)
@@ -538,7 +553,7 @@ impl Batch {
         PyArray1::from_vec(py, numbers).reshape([games, length])
     }
 
-    /// Set all games, or only those that the mask marks, to `states` in the form of `get_state`.
+    /// Set each game, or each game where `mask` is true, to its row of `states` (see `get_state`).
     /// Return the observations of all games. After an error, no game has changed.
     ///
     /// Raises:
@@ -571,7 +586,7 @@ impl Batch {
         let changed: Vec<usize> = read.iter().map(|&(game, _)| game).collect();
         let change = |batch: &mut batch::Batch| read.into_iter().for_each(|(game, state)| batch.set_state(game, state));
         self.observe(py, changed.into_iter(), change)?;
-        Ok(self.observations.array(py))
+        self.returned(py, self.observations.array(py))
     }
 
     /// Judge every action of every game, like `getaway.safe_moves`.
@@ -604,8 +619,8 @@ impl Batch {
 
     fn __copy__(&mut self, py: Python<'_>) -> PyResult<Self> {
         let (output, threads) = (self.observations.output, self.helpers.threads());
-        let mut copy =
-            Self::create(py, (self.boards.clone(), self.given.clone()), self.batch.clone(), output, threads)?;
+        let boards = (self.boards.clone(), self.given.clone());
+        let mut copy = Self::create(py, boards, self.batch.clone(), output, threads, self.copy)?;
         copy.observations.vectors.lend(py)?.copy_from_slice(self.observations.vectors.lend(py)?);
         copy.observations.images.lend(py)?.copy_from_slice(self.observations.images.lend(py)?);
         copy.rewards.lend(py)?.copy_from_slice(self.rewards.lend(py)?);
@@ -624,6 +639,7 @@ impl Batch {
         options.set_item("observation", self.observation())?;
         options.set_item("window", self.window())?;
         options.set_item("threads", self.threads())?;
+        options.set_item("copy", self.copy)?;
         let boards = self.boards.iter().map(|board| Py::new(py, Game::start(Arc::clone(board))));
         let boards: Vec<Py<Game>> = boards.collect::<PyResult<_>>()?;
         // Each distinct board becomes one object, because pickle writes the same object only once.
