@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::memory::Memory;
 use super::picks::{Numbers, TWELFTHS};
 use super::routes::{ROUTE_BYTES, Routes, first_nearer, for_each_visible};
-use super::{Direction, Layout, Mover, Position, Rules, StreetGraph};
+use super::{Direction, Layout, Move, Mover, Position, Rules, StreetGraph};
 
 /// The maximum number of open tiles on a map, including see-through tiles: 64 x 64. At this limit,
 /// a pose takes 14 bits, and the routes table about 16 MiB.
@@ -37,7 +37,8 @@ pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
     pub graph: StreetGraph,
-    /// The player's tile after each [`Move`](super::Move). The last three entries are not used.
+    /// The player's tile after each [`Move`]; then one bit per move, set if the move is possible. The
+    /// last two entries are not used.
     pub player_next: Arc<[[u16; 8]]>,
     /// For each pose, the pose after a step straight on; [`NONE`] if the way is blocked.
     pub straight: Arc<[u16]>,
@@ -242,7 +243,11 @@ fn step_or(&[left, right, up, down]: &[u16; DIRECTIONS], other: u16) -> [u16; 8]
 }
 
 fn player_next(graph: &StreetGraph) -> Arc<[[u16; 8]]> {
-    let next = |(tile, &[left, right, up, down]): (u16, &[u16; 4])| [left, right, up, down, tile, tile, tile, tile];
+    let next = |(tile, &[left, right, up, down]): (u16, &[u16; 4])| {
+        let ways = graph.ways(Mover::Player, tile);
+        let possible = ways.fold(1 << Move::Stay as u16, |bits, (direction, _)| bits | 1 << direction as u16);
+        [left, right, up, down, tile, possible, 0, 0]
+    };
     (0..).zip(graph.neighbours(Mover::Player)).map(next).collect()
 }
 

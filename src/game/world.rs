@@ -387,8 +387,14 @@ impl World {
 
     /// Returns the possible moves: the open directions (left, right, up, down), then staying.
     pub fn moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
-        let (player, next) = (state.player, self.tables.player_next[usize::from(state.player)]);
-        Move::ALL.into_iter().filter(move |&m| m == Move::Stay || next[m as usize] != player)
+        let possible = self.move_bits(state);
+        Move::ALL.into_iter().filter(move |&m| possible >> m as u8 & 1 == 1)
+    }
+
+    /// One bit for each of [`Move::ALL`], set if the move is possible.
+    #[inline]
+    pub(crate) fn move_bits(&self, state: &State) -> u16 {
+        self.tables.player_next[usize::from(state.player)][Move::ALL.len()]
     }
 
     /// Returns the player's tile after a move, as a tile number of [`World::graph`].

@@ -114,6 +114,21 @@ impl SurvivalOptions {
     pub fn for_play(self) -> Self {
         Self { memory_max_bytes: self.memory_max_bytes.min(PLAY_MEMORY_MAX_BYTES), ..self }
     }
+
+    #[inline]
+    fn has_slack(&self, world: &World, state: &State) -> bool {
+        self.slack_moves == 0 || survives_waiting(world, state, self.slack_moves)
+    }
+
+    #[inline]
+    fn keeps_guard(&self, world: &World, before: &State, player_move: Move) -> bool {
+        let is_due = match self.guard {
+            Guard::None => return true,
+            Guard::OnMoves => world.threats_move(before),
+            Guard::Always => true,
+        };
+        !is_due || before.tick() >= self.guard_until_tick || !world.is_within_reach(before, player_move)
+    }
 }
 
 /// The last move of a line, and the index of the state before it in the previous layer.
@@ -378,9 +393,8 @@ impl SurvivalSearch {
     }
 
     fn grow(&mut self, world: &World, meter: &mut BudgetMeter, filters: &[&dyn Filter]) -> Growth {
-        let affordable_width = self.affordable_width(world);
-        let width = self.width.min(affordable_width);
-        self.is_memory_limited |= affordable_width < self.width;
+        let width = self.affordable_width(world);
+        self.is_memory_limited |= width < self.width;
         self.next.clear();
         let first_node = self.nodes.len();
         let mut longest: Option<Death> = None;
@@ -396,21 +410,23 @@ impl SurvivalSearch {
                 return Growth::Interrupted;
             }
             let parent = &self.frontier[candidate.parent as usize];
-            let mut state = parent.clone();
-            world.step(&mut state, candidate.player_move);
-            if state.is_caught()
-                || !filters.iter().all(|filter| filter.admits(world, parent, candidate.player_move, &state))
-            {
-                if longest.is_none_or(|death| state.tick() > death.final_tick) {
-                    longest = Some(Death {
-                        final_tick: state.tick(),
-                        parent: candidate.parent,
-                        last_move: candidate.player_move,
-                    });
-                }
-            } else if self.sampler.is_new(world, &state, &self.next) {
-                self.next.push(state);
+            self.next.push(parent.clone());
+            let (state, others) = self.next.split_last_mut().expect("a state was pushed");
+            world.step(state, candidate.player_move);
+            let (state, others) = (&*state, &*others);
+            let is_dead = state.is_caught()
+                || !filters.iter().all(|filter| filter.admits(world, parent, candidate.player_move, state));
+            if is_dead && longest.is_none_or(|death| state.tick() > death.final_tick) {
+                longest = Some(Death {
+                    final_tick: state.tick(),
+                    parent: candidate.parent,
+                    last_move: candidate.player_move,
+                });
+            }
+            if !is_dead && self.sampler.is_new(world, state, others) {
                 self.nodes.push(candidate);
+            } else {
+                self.next.pop();
             }
         }
         if let Some(death) = longest.filter(|_| self.next.is_empty()) {
@@ -430,17 +446,23 @@ impl SurvivalSearch {
         Growth::Grown
     }
 
-    /// Returns the maximum width within the memory limit. The layer under construction gets a
-    /// quarter of the limit. Each of its states comes with a parent state, up to five candidates in
-    /// each of two lists, and up to four fingerprint entries. A growing vector may allocate twice
-    /// the size of its contents.
+    /// Returns the width of the beam, or the maximum width within the memory limit. The layer under
+    /// construction gets a quarter of the limit. Each of its states comes with a parent state, up
+    /// to five candidates in each of two lists, and up to four fingerprint entries. A growing
+    /// vector may allocate twice the size of its contents.
     fn affordable_width(&self, world: &World) -> usize {
         let building_bytes = self.options.memory_max_bytes / 4;
         let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
         let stored_bytes = self.checkpoint_states.len() * world.state_bytes() + self.nodes.len() * size_of::<Node>();
         let storing_bytes = (self.options.memory_max_bytes - building_bytes).saturating_sub(2 * stored_bytes);
         let layer_bytes = world.state_bytes() + size_of::<Node>();
-        (building_bytes / (2 * built_bytes)).min(storing_bytes / (2 * layer_bytes)).max(1)
+        // Divisions would take a tenth of the time of a narrow layer.
+        if self.width.saturating_mul(2 * built_bytes) <= building_bytes
+            && self.width.saturating_mul(2 * layer_bytes) <= storing_bytes
+        {
+            return self.width;
+        }
+        self.width.min(building_bytes / (2 * built_bytes)).min(storing_bytes / (2 * layer_bytes)).max(1)
     }
 }
 
@@ -466,13 +488,19 @@ struct CandidateSampler {
 
 impl CandidateSampler {
     fn begin(&mut self, world: &World, frontier: &[State], width: usize) {
-        self.candidates.clear();
         self.deferred.clear();
         self.drawn = 0;
-        for (parent, state) in frontier.iter().enumerate() {
-            let parent = parent as u32;
-            self.candidates.extend(world.moves(state).map(|player_move| Node { parent, player_move }));
+        self.candidates.resize(Move::ALL.len() * frontier.len(), Node { parent: 0, player_move: Move::Stay });
+        let mut count = 0;
+        for (parent, state) in (0..).zip(frontier) {
+            let possible = world.move_bits(state);
+            for player_move in Move::ALL {
+                // Branchless: the node is always written, but it counts only if the move is possible.
+                self.candidates[count] = Node { parent, player_move };
+                count += usize::from(possible >> player_move as u8 & 1);
+            }
         }
+        self.candidates.truncate(count);
         self.fits = self.candidates.len() <= width;
         self.share = (width / TILE_DIVISOR + 1) as u32;
         self.layer += 1;
