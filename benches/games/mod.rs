@@ -14,6 +14,8 @@ use getaway::protocol::Trace;
 /// threats than a [`State`] can store without a heap allocation.
 pub const OUR_MAPS: [&str; 6] = ["corner-shop", "crossroads", "twin-bridges", "harbour", "old-town", "metropolis"];
 
+const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
 pub struct BenchGame {
     pub name: String,
     pub folder: PathBuf,
@@ -56,8 +58,8 @@ impl PlannedGame {
 /// Returns the games on [`OUR_MAPS`], and on the challenge's six maps if the folder
 /// `GETAWAY_SHARED` (default: `../shared`) exists.
 pub fn all() -> Vec<BenchGame> {
-    let here = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let ours = OUR_MAPS.map(|name| our_game(here, name));
+    let here = Path::new(HERE);
+    let ours = OUR_MAPS.map(our_game);
     let named = std::env::var_os("GETAWAY_SHARED").map(PathBuf::from);
     let shared = named.unwrap_or_else(|| here.join("../shared"));
     let real = (1..=6).filter(|_| shared.is_dir()).map(|number| real_game(&shared, &format!("challenge{number}")));
@@ -65,7 +67,8 @@ pub fn all() -> Vec<BenchGame> {
 }
 
 /// Both variants use the same plan, which never steps onto a threat's tile.
-fn our_game(here: &Path, name: &str) -> BenchGame {
+pub fn our_game(name: &str) -> BenchGame {
+    let here = Path::new(HERE);
     let path = here.join("benches/plans").join(name).with_extension("txt");
     let letters = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let plan = letters
