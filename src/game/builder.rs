@@ -105,35 +105,6 @@ impl World {
     /// Builds a world with another layout and other rules. It shares the tables that do not depend
     /// on what differs. Fails in the same cases as [`World::new`].
     pub fn rebuilt(&self, layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
-        // This pattern does not compile unless it names every rule. Each comment names the main
-        // user of the rules below it.
-        let Rules {
-            // `World::step`
-            no_jump: _,
-            // `Clock`
-            period_ticks: _,
-            phase_clocks: _,
-            owl_minute_ticks: _,
-            owl_window_ticks: _,
-            // `Tables`
-            option_order: _,
-            shared_path_order: _,
-            shark_path_order: _,
-            deer_shy_distance_squared: _,
-            hawk_posts: _,
-            spawn_order: _,
-            first_seed: _,
-            pick_scale: _,
-            // `Block`
-            deer_view: _,
-            shark_view: _,
-            owl_view: _,
-            hawk_view: _,
-            hawk_patience_moves: _,
-            hawk_rest_moves: _,
-            // None: the words in messages do not affect the game.
-            wire: _,
-        } = rules;
         if !self.has_walls_of(layout) {
             return Self::new(layout, rules);
         }

@@ -4,6 +4,7 @@
 use crate::common::our_maps;
 use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, World, WorldBuilder};
 use getaway::search::Generator;
+use serde_json::{Value, json};
 
 fn for_each_tick(mut see: impl FnMut(&World, &State, Move, &State)) {
     for map in our_maps() {
@@ -116,6 +117,44 @@ fn world_with_a_new_layout_equals_one_built_from_it() {
     let all_walls = Layout { tiles: vec![Tile::Wall; before.tiles.len()], ..before.clone() };
     assert!(world.set_layout(&all_walls).is_err());
     assert_eq!(world.layout(), &before);
+}
+
+/// Another valid value of a rule, given the rule's name and value in JSON.
+fn changed(name: &str, value: &Value) -> Value {
+    match value {
+        Value::Bool(is_on) => json!(!is_on),
+        Value::Number(number) if number.is_f64() => json!(number.as_f64().unwrap() + 1.0),
+        Value::Number(number) => json!(number.as_i64().unwrap() + 1),
+        Value::Array(order) => order.iter().rev().cloned().collect(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), changed(name, value))).collect(),
+        Value::String(word) => match (name, word.as_str()) {
+            ("style_names", _) => json!("unknown"),
+            ("personalities", _) => json!("missing"),
+            (_, "stale") => json!("present"),
+            (_, "present") => json!("stale"),
+            _ => panic!("no other value is known for {name}"),
+        },
+        Value::Null => panic!("{name} has no value"),
+    }
+}
+
+#[test]
+fn world_with_another_rule_equals_one_built_with_it() {
+    let server = serde_json::to_value(Rules::BLITZ_2025).unwrap();
+    for map in our_maps() {
+        let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
+        for (name, value) in server.as_object().unwrap() {
+            let mut fields = server.clone();
+            fields[name] = changed(name, value);
+            let rules: Rules = serde_json::from_value(fields).unwrap();
+            assert_ne!(rules, Rules::BLITZ_2025, "{name}");
+            let other = world.rebuilt(&map.layout, &rules).unwrap();
+            assert_eq!(other.rules(), &rules);
+            assert_eq!(other.best_intersections(), World::new(&map.layout, &rules).unwrap().best_intersections());
+            assert_same_game(&other, &World::new(&map.layout, &rules).unwrap());
+            assert_same_game(&other.rebuilt(&map.layout, &Rules::BLITZ_2025).unwrap(), &world);
+        }
+    }
 }
 
 #[test]
