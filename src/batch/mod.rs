@@ -34,10 +34,6 @@ use observation::{Observer, read_state};
 pub use values::FAR_STEPS;
 pub use window::{WINDOW_PLANES, WINDOW_SIDE, WINDOW_SIDE_MAX};
 
-/// Number of games stepped before their results are read. It is small, so that the states of these
-/// games stay in the L1 cache.
-const CHUNK_GAMES: usize = 64;
-
 /// Games that are stepped together: see the [module documentation](self).
 #[derive(Clone, Debug)]
 pub struct Batch {
@@ -222,16 +218,18 @@ impl BatchPart<'_> {
         let games = self.len();
         let lengths = [moves.len(), rewards.len(), terminations.len()];
         assert_eq!(lengths, [games; 3], "moves, rewards and terminations: expected {games} of each");
-        let mut first = 0;
-        for run in self.setup_of.chunk_by(|one, other| one == other) {
-            let setup = &self.setups[run[0] as usize];
-            let end = first + run.len();
-            for from in (first..end).step_by(CHUNK_GAMES) {
-                let chunk = from..end.min(from + CHUNK_GAMES);
-                let (rewards, terminations) = (&mut rewards[chunk.clone()], &mut terminations[chunk.clone()]);
-                step_chunk(setup, &mut self.states[chunk.clone()], &moves[chunk], rewards, terminations);
+        let games = self.states.iter_mut().zip(self.setup_of).zip(moves);
+        for (((state, &setup), &player_move), (reward, termination)) in games.zip(rewards.iter_mut().zip(terminations))
+        {
+            let setup = &self.setups[setup as usize];
+            if state.is_over() {
+                state.clone_from(&setup.start);
+                (*reward, *termination) = (0.0, false.into());
+                continue;
             }
-            first = end;
+            let tick = state.tick();
+            setup.world.step(state, player_move);
+            (*reward, *termination) = (f32::from(state.tick() - tick), state.is_over().into());
         }
     }
 
@@ -281,29 +279,6 @@ impl BatchPart<'_> {
         for ((row, state), &setup) in rows.zip(&*self.states).zip(self.setup_of) {
             let setup = &self.setups[setup as usize];
             write(&setup.observer, &setup.world, state, row);
-        }
-    }
-}
-
-fn step_chunk<T: From<bool>>(
-    setup: &WorldSetup,
-    states: &mut [State],
-    moves: &[Move],
-    rewards: &mut [f32],
-    terminations: &mut [T],
-) {
-    let (mut ticks_before, mut were_over) = ([0; CHUNK_GAMES], [false; CHUNK_GAMES]);
-    for ((before, was_over), state) in ticks_before.iter_mut().zip(&mut were_over).zip(&*states) {
-        (*before, *was_over) = (state.tick(), state.is_over());
-    }
-    setup.world.step_batch(states, moves);
-    let (results, before) = (rewards.iter_mut().zip(terminations), ticks_before.into_iter().zip(were_over));
-    for ((state, (reward, termination)), (before, was_over)) in states.iter_mut().zip(results).zip(before) {
-        if was_over {
-            state.clone_from(&setup.start);
-            (*reward, *termination) = (0.0, false.into());
-        } else {
-            (*reward, *termination) = (f32::from(state.tick() - before), state.is_over().into());
         }
     }
 }

@@ -66,20 +66,6 @@ fn games_of_a_batch_equal_games_stepped_alone() {
 }
 
 #[test]
-fn step_batch_leaves_finished_games_unchanged() {
-    let world = World::new(&Layout::parse("P.B").unwrap(), &Rules::BLITZ_2025).unwrap();
-    let mut over = world.start();
-    while !over.is_over() {
-        world.step(&mut over, Move::Stay);
-    }
-    let mut states = [over.clone(), world.start()];
-    world.step_batch(&mut states, &[Move::Right; 2]);
-    let mut expected = world.start();
-    world.step(&mut expected, Move::Right);
-    assert_eq!(states, [over, expected]);
-}
-
-#[test]
 fn parts_of_a_batch_play_like_the_whole_batch() {
     let mut dice = Dice::from_seed(15);
     let mut whole = random_batch(&mut dice, 333);
