@@ -2,10 +2,8 @@
 //! part of valgrind, and compares the counts with `benches/instructions.csv`. Fails if a count
 //! differs by more than 3%. A slower library must be explained; a faster one needs a new table.
 //!
-//! `cargo bench --package getaway-benches --bench instructions -- --python .venv/bin/python`
-//!
-//! The option `--python` adds the step of a vector environment, made by `gymnasium.make_vec`, in
-//! this Python. The option `--update` writes the table.
+//! `cargo bench --package getaway-benches --bench instructions`; the option `--update` writes the
+//! table.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +31,6 @@ const BATCH_STEPS: usize = 100;
 /// The bot decides this often. It has plenty of time, so that the count does not depend on the time.
 const DECISIONS: usize = 3;
 const DECISION_TICKS: u64 = 20_000;
-const PYTHON: &str = "make_vec";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -45,11 +42,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions.csv");
-    let python =
-        arguments.iter().position(|argument| argument == "--python").map(|index| arguments[index + 1].as_str());
-    let found: BTreeMap<&str, u64> = (WORK.iter().map(|&(name, _)| (name, count_rust(name))))
-        .chain(python.map(|python| (PYTHON, count_python(python))))
-        .collect();
+    let found: BTreeMap<&str, u64> = WORK.iter().map(|&(name, _)| (name, count(name))).collect();
     if arguments.iter().any(|argument| argument == "--update") {
         let rows: String = found.iter().map(|(name, count)| format!("{name},{count}\n")).collect();
         fs::write(&table, rows).expect("a writable table");
@@ -69,27 +62,12 @@ fn main() -> ExitCode {
     if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn count_rust(name: &str) -> u64 {
+/// Runs this program under valgrind, and returns the number of instructions that callgrind counts.
+fn count(name: &str) -> u64 {
     let program = std::env::current_exe().expect("the path of this program");
-    count(
-        Command::new("valgrind")
-            .args(CALLGRIND)
-            .arg("--toggle-collect=*measured*")
-            .arg(program)
-            .args(["--measure", name]),
-    )
-}
-
-fn count_python(python: &str) -> u64 {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("instructions.py");
+    let options = ["--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=*measured*"];
     let mut valgrind = Command::new("valgrind");
-    count(valgrind.args(CALLGRIND).arg("--instr-atstart=no").args([python, "-I"]).arg(script))
-}
-
-const CALLGRIND: [&str; 2] = ["--tool=callgrind", "--callgrind-out-file=/dev/null"];
-
-/// Runs a program under valgrind, and returns the number of instructions that callgrind counts.
-fn count(valgrind: &mut Command) -> u64 {
+    valgrind.args(options).arg(program).args(["--measure", name]);
     let output = valgrind.output().unwrap_or_else(|error| panic!("valgrind: {error}: expected it to be installed"));
     let text = String::from_utf8_lossy(&output.stderr);
     let collected = text.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());

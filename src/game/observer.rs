@@ -3,6 +3,7 @@
 
 use super::picks::FIRST_DRAWS;
 use super::routes::{ROUTE_BYTES, SEES};
+use super::state::split_lane;
 use super::tables::{DIRECTIONS, NONE, NOWHERE, pose, squared_length};
 use super::threats::{Block, LANES, PlayerView};
 use super::{Direction, FIRST_TICK, LAST_TICK, PlacementError, Position, Rules, State, Threat, View, World};
@@ -32,7 +33,7 @@ impl World {
         let (present, stale) = (self.open_tile(now)?, self.open_tile(stale)?);
         let stale = if tick == FIRST_TICK { self.tables.nowhere() } else { stale };
         let player = PlayerView { present, stale, owls_look: clock_tick.owls_look };
-        let (number, lane) = self.lane_of(index);
+        let (number, lane) = split_lane(self.lanes[index]);
         // The other lanes of the block move too, so they need a tile. Tile 0 always exists.
         let mut block =
             Block { poses: [pose(0, Direction::Up); LANES], draws: [FIRST_DRAWS; LANES], ..self.vacant_block() };

@@ -17,9 +17,10 @@ pub(super) const ROUTE_BYTES: usize = 32;
 type Targets = [u64; WORDS];
 const WORDS: usize = 2;
 /// The number of targets from which one search starts.
-pub(super) const TARGETS: usize = 64 * WORDS;
-/// On maps with at most this many tiles, each step of a search looks at all tiles. It would take
-/// longer to list those beside the tiles that the search has just reached.
+const TARGETS: usize = 64 * WORDS;
+/// On maps with at most this many tiles, each step of a search looks at all tiles. On larger maps, a
+/// step lists the tiles beside those that the search has just reached, unless these are more than a
+/// third of all tiles.
 const DENSE_TILES_MAX: usize = 256;
 
 pub(super) fn first_nearer(nearer: u8, order: [Direction; 4]) -> Option<Direction> {
@@ -52,6 +53,7 @@ pub(super) struct RouteBuilder {
     /// The tiles that may have a target at the next distance. One entry longer than the tile count,
     /// because a search can write after the last tile.
     beside: Vec<u16>,
+    all: Vec<u16>,
     /// The tiles that have a target at the current distance.
     active: Vec<u16>,
 }
@@ -69,7 +71,8 @@ impl RouteBuilder {
             front: vec![[0; WORDS]; tiles],
             next: vec![[0; WORDS]; tiles],
             beside_at: vec![0; tiles],
-            beside: (0..=tiles as u16).collect(),
+            beside: vec![0; tiles + 1],
+            all: (0..tiles as u16).collect(),
             active: Vec::with_capacity(tiles),
         }
     }
@@ -105,14 +108,16 @@ impl RouteBuilder {
             self.reached[target][bit / 64] = 1 << (bit % 64);
             self.front[target][bit / 64] = 1 << (bit % 64);
         }
-        let is_dense = neighbours.len() <= DENSE_TILES_MAX;
+        let is_small = neighbours.len() <= DENSE_TILES_MAX;
         let mut distance = 0;
         while !self.active.is_empty() {
             distance += 1;
-            let count = if is_dense { neighbours.len() } else { self.list_beside(neighbours, distance) };
+            let is_dense = is_small || 3 * self.active.len() > neighbours.len();
+            let count = if is_dense { 0 } else { self.list_beside(neighbours, distance) };
+            let beside = if is_dense { &self.all } else { &self.beside[..count] };
             let half = u64::from(distance & 2 != 0).wrapping_neg();
             let mut any_anywhere = 0;
-            for &tile in &self.beside[..count] {
+            for &tile in beside {
                 let tile = usize::from(tile);
                 let [left, right, up, down] = neighbours[tile];
                 let [left, right] = [self.front[usize::from(left)], self.front[usize::from(right)]];
@@ -126,12 +131,11 @@ impl RouteBuilder {
                     any_anywhere |= new;
                 }
             }
-            if is_dense {
+            if is_small {
                 self.active.truncate(usize::from(any_anywhere != 0));
             } else {
                 self.active.drain(..).for_each(|tile| self.front[usize::from(tile)] = [0; WORDS]);
-                let new = self.beside[..count].iter().filter(|&&tile| self.next[usize::from(tile)] != [0; WORDS]);
-                self.active.extend(new);
+                self.active.extend(beside.iter().filter(|&&tile| self.next[usize::from(tile)] != [0; WORDS]));
             }
             std::mem::swap(&mut self.front, &mut self.next);
         }

@@ -77,7 +77,6 @@ impl Tables {
             }
         }
         let places = graph.positions().iter().chain(&[NOWHERE]).map(|&position| place(&graph, position));
-        let numbers = Numbers::of(rules);
         let mut tables = Self {
             player_next: player_next(&graph),
             straight: straight.into(),
@@ -85,8 +84,8 @@ impl Tables {
             places: places.collect(),
             intersections: intersections(&graph),
             rules: *rules,
-            first_direction: rules.spawn_order[numbers.pick(0, DIRECTIONS)],
-            numbers,
+            numbers: Numbers::of(rules),
+            first_direction: Direction::Up,
             random_option: Arc::default(),
             shared_step: Arc::default(),
             shark_step: Arc::default(),
@@ -95,36 +94,38 @@ impl Tables {
             deer_next: Arc::default(),
             graph,
         };
-        tables.random_option = tables.random_options();
-        tables.shared_step = tables.path_steps(rules.shared_path_order);
-        tables.shark_step = tables.path_steps(rules.shark_path_order);
-        tables.bearings = tables.find_bearings();
-        tables.deer_next = tables.deer_steps();
+        tables.build(None);
         tables
     }
 
-    /// Rebuilds the tables that depend on what differs from `rules`.
     pub fn set_rules(&mut self, rules: &Rules) {
         let old = std::mem::replace(&mut self.rules, *rules);
-        if (old.first_seed, old.pick_scale) != (rules.first_seed, rules.pick_scale) {
-            self.numbers = Numbers::of(rules);
+        self.build(Some(&old));
+    }
+
+    /// Builds the tables that depend on a rule that differs from `old`.
+    fn build(&mut self, old: Option<&Rules>) {
+        let rules = self.rules;
+        if old.is_none_or(|old| (old.first_seed, old.pick_scale) != (rules.first_seed, rules.pick_scale)) {
+            self.numbers = Numbers::of(&rules);
         }
         let first_direction = rules.spawn_order[self.numbers.pick(0, DIRECTIONS)];
         let old_direction = std::mem::replace(&mut self.first_direction, first_direction);
-        if (old.option_order, old_direction) != (rules.option_order, first_direction) {
+        let is_other_order = old.is_none_or(|old| old.option_order != rules.option_order);
+        if is_other_order || old_direction != first_direction {
             self.random_option = self.random_options();
         }
-        if old.shared_path_order != rules.shared_path_order {
+        if is_other_order {
+            self.deer_next = self.deer_steps();
+        }
+        if old.is_none_or(|old| old.shared_path_order != rules.shared_path_order) {
             self.shared_step = self.path_steps(rules.shared_path_order);
         }
-        if old.shark_path_order != rules.shark_path_order {
+        if old.is_none_or(|old| old.shark_path_order != rules.shark_path_order) {
             self.shark_step = self.path_steps(rules.shark_path_order);
         }
-        if old.deer_shy_distance_squared != rules.deer_shy_distance_squared {
+        if old.is_none_or(|old| old.deer_shy_distance_squared != rules.deer_shy_distance_squared) {
             self.bearings = self.find_bearings();
-        }
-        if old.option_order != rules.option_order {
-            self.deer_next = self.deer_steps();
         }
     }
 

@@ -5,7 +5,7 @@ use thiserror::Error;
 use super::memory::Memory;
 use super::picks::FIRST_DRAWS;
 use super::routes;
-use super::state::{Shape, State, split_lane};
+use super::state::{Shape, State};
 use super::tables::{DIRECTIONS, Tables, pose};
 use super::threats::{Block, LANES, LaneMap, PlayerView, lane_rank, mix};
 use super::{
@@ -485,10 +485,6 @@ impl World {
         let header = u64::from(state.tick) | u64::from(state.player) << 16 | u64::from(state.is_caught) << 32;
         let first = mix(header, state.first.digest(&self.lane_maps[0]));
         state.more.iter().zip(&self.lane_maps[1..]).fold(first, |hash, (block, map)| mix(hash, block.digest(map)))
-    }
-
-    pub(super) fn lane_of(&self, index: usize) -> (usize, usize) {
-        split_lane(self.lanes[index])
     }
 }
 
