@@ -3,6 +3,7 @@
 //! - `--set SET`: `no-jump` or `jump` (192 maps in that variant), `crowd` (20 no-jump maps with 32
 //!   threats), or `generated` (2,000 varied maps, in both variants). Default: the first three.
 //! - `--time-ms MS`: processor time per map (default: 10000).
+//! - `--ticks N`: simulated ticks per map, in addition to the time (default: no limit).
 //! - `--only WORDS`: only maps with one of the space-separated WORDS in their first five columns.
 //! - `--part K/N`: only every Nth map, from the Kth on; the file keeps its rows for the other maps
 //!   of the sets.
@@ -19,14 +20,13 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use getaway::game::{LAST_TICK, Layout, Mover, Rules, State, StreetGraph, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
-use getaway::planner::{Budget, Certificate, Decider, Solution, SurvivalOptions};
+use getaway::planner::Budget;
+use getaway::solve::{Certificate, Solution, Solver, SolverOptions};
 
-/// Simulated ticks between two checks of the time: a few milliseconds of search.
-const SLICE_TICKS: u64 = 20_000;
 const GENERATED: usize = 2000;
 const GENERATED_SEED: u64 = 17;
 const HEADER: &str = "set,kind,size,braid,index,tiles,loops,threats,verdict,score,bound,decided_ms,bound_ms,\
@@ -116,18 +116,19 @@ fn verdict(solution: &Solution) -> &'static str {
     }
 }
 
-fn decide(entry: &Entry, time_ms: f64, is_verified: bool) -> String {
+fn decide(entry: &Entry, time_ms: f64, ticks: u64, is_verified: bool) -> String {
     let layout = generate_nth(&entry.options, entry.seed, entry.index).expect("a map").layout;
     let world = World::new(&layout, &entry.rules).expect("a world");
     let root: State = world.start();
     let begun = Instant::now();
     let begun_ms = thread_ms(begun);
     let elapsed_ms = || thread_ms(begun) - begun_ms;
-    let mut decider = Decider::new(SurvivalOptions::default());
+    let mut solver = Solver::new(SolverOptions::default());
     let (mut simulated_ticks, mut decided_ms) = (0, None);
     let (mut bound, mut bound_ms) = (LAST_TICK + 1, 0.0);
     let solution = loop {
-        let solution = decider.solve(&world, &root, Budget::ticks(SLICE_TICKS));
+        let left = Duration::from_secs_f64((time_ms - elapsed_ms()).max(0.0) / 1e3);
+        let solution = solver.advance(&world, &root, Budget::time(left).and(Budget::ticks(ticks - simulated_ticks)));
         simulated_ticks += solution.simulated_ticks;
         if solution.bound < bound {
             (bound, bound_ms) = (solution.bound, elapsed_ms());
@@ -135,7 +136,7 @@ fn decide(entry: &Entry, time_ms: f64, is_verified: bool) -> String {
         if verdict(&solution) != "undecided" {
             decided_ms.get_or_insert_with(elapsed_ms);
         }
-        if solution.is_optimal() || elapsed_ms() > time_ms {
+        if solution.is_optimal() || elapsed_ms() >= time_ms || simulated_ticks >= ticks {
             break solution;
         }
     };
@@ -144,10 +145,10 @@ fn decide(entry: &Entry, time_ms: f64, is_verified: bool) -> String {
     assert_eq!(world.play_moves(&mut state, &solution.moves), solution.moves.len(), "{}", entry.name);
     assert_eq!(state.tick(), solution.final_tick, "{}", entry.name);
 
-    let certificate = Certificate::new(&entry.rules, &solution, decider.proof());
+    let certificate = Certificate::new(&entry.rules, &solution);
     let verify_ms = is_verified.then(|| {
         let begun_ms = thread_ms(begun);
-        let verified = getaway_reference::verify(&certificate, &layout);
+        let verified = getaway_verifier::verify(&certificate, &layout);
         assert_eq!(verified, Ok(()), "{}\n{certificate}", entry.name);
         thread_ms(begun) - begun_ms
     });
@@ -190,6 +191,7 @@ fn main() {
     }
     let number = |name: &str, default: f64| value(name).map_or(default, |value| value.parse().expect("a number"));
     let time_ms = number("--time-ms", if is_bench { 10_000.0 } else { 100.0 });
+    let ticks = number("--ticks", u64::MAX as f64) as u64;
     let is_verified = number("--verify", if is_bench { 0.0 } else { 1.0 }) > 0.0;
     let threads = number("--threads", 1.0) as usize;
 
@@ -199,7 +201,7 @@ fn main() {
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some((entry, row)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let found = decide(entry, time_ms, is_verified);
+                    let found = decide(entry, time_ms, ticks, is_verified);
                     eprintln!("{found}");
                     *row.lock().expect("no thread panics") = found;
                 }

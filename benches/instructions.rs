@@ -16,7 +16,7 @@ use std::time::Duration;
 use getaway::batch::Batch;
 use getaway::bot::{Bot, BotOptions};
 use getaway::game::{Move, World};
-use getaway::planner::{Outcome, SurvivalOptions, SurvivalSearch};
+use getaway::solve::{Outcome, Solver, SolverOptions};
 use getaway::protocol::GameMessage;
 use getaway::search::Budget;
 
@@ -110,7 +110,7 @@ fn replay() {
 fn solve() {
     let world = games::our_game(MAP).jump.world;
     let solution = measured(|| {
-        SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::ticks(SOLVE_TICKS))
+        Solver::survival_search(SolverOptions::default()).solve(&world, &world.start(), Budget::ticks(SOLVE_TICKS))
     });
     assert_eq!(solution.outcome, Outcome::Survives);
 }

@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use getaway::game::{Rules, World};
 use getaway::map::{Map, MapLibrary};
-use getaway::planner::{Outcome, Solution, SurvivalOptions, SurvivalProblem, SurvivalSearch};
+use getaway::planner::SurvivalProblem;
 use getaway::search::{Budget, Search};
+use getaway::solve::{Outcome, Solution, Solver, SolverOptions};
 
 const SEEDS: u64 = 200;
 const SEEDS_IN_TEST: u64 = 2;
@@ -34,7 +35,7 @@ fn maps() -> Vec<Map> {
 }
 
 fn solve(world: &World, seed: u64) -> Solution {
-    let mut survival = SurvivalSearch::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
+    let mut survival = Solver::survival_search(SolverOptions { seed, ..SolverOptions::default() });
     survival.solve(world, &world.start(), Budget::ticks(TICKS_MAX))
 }
 

@@ -16,11 +16,13 @@ that does not exist.
 
 import argparse
 import concurrent.futures
+import functools
 import hashlib
 import json
 import math
 import multiprocessing
 import os
+import operator
 import sys
 import time
 from pathlib import Path
@@ -50,9 +52,6 @@ SERVER_RULES = {
     "wire": {"style_names": "server", "personalities": "server"},
 }
 LAST_TICK = 2000
-# A layer can become a known set only if tick % KNOWN_TICKS is 1, or if the layer has fewer than
-# KNOWN_STATES states.
-KNOWN_TICKS, KNOWN_STATES = 5, 512
 STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 LETTERS = {"L": "left", "R": "right", "U": "up", "D": "down"}
 STYLES = {"B": "bull", "G": "goldfish", "S": "shark", "O": "owl", "D": "deer", "H": "hawk"}
@@ -671,12 +670,14 @@ class Prover:
             if not layer:
                 return True
             layers[tick] = (mask, layer)
-        self.learn(until_tick, mask, layer)
-        for tick in range(until_tick - 1, from_tick - 1, -1):
-            next_mask, after = mask, layer
-            mask, layer = layers.pop(tick)
-            layer = self.with_successor(tick, mask, layer, next_mask, after)
-            self.learn(tick, mask, layer)
+        for tick in range(until_tick, min(sweep["known"], default=until_tick + 1) - 1, -1):
+            if tick < until_tick:
+                next_mask, after = mask, layer
+                mask, layer = layers.pop(tick)
+                layer = self.with_successor(tick, mask, layer, next_mask, after)
+            self.allowed[tick] &= functools.reduce(operator.or_, layer.values(), 0)
+            if tick in sweep["known"]:
+                self.learn(tick, mask, layer)
         return False
 
     def join(self, tick, mask, layer, index, counts_draws):
@@ -817,15 +818,7 @@ class Prover:
         return result
 
     def learn(self, tick, mask, layer):
-        """Restricts `allowed[tick]` by a layer. Also updates the known sets of `tick`, unless the
-        layer is too large (see KNOWN_STATES)."""
-        tiles = states = 0
-        for where in layer.values():
-            tiles |= where
-            states += where.bit_count()
-        self.allowed[tick] &= tiles
-        if tick % KNOWN_TICKS != 1 and states >= KNOWN_STATES:
-            return
+        """Updates the known sets of a tick."""
         new, kept, is_covered = Known(self, mask, layer), [], False
         for known in self.known.get(tick, []):
             if known.detail <= new.detail:
@@ -853,7 +846,7 @@ def overlap(some, others):
 
 INTEGER_MAX = 2**16 - 1
 HEADER_KEYS = {"certificate", "rules", "final_tick", "bound_tick", "actions"}
-SWEEP_KEYS = {"target_tick", "from_tick", "until_tick", "counts_draws", "joins"}
+SWEEP_KEYS = {"target_tick", "from_tick", "until_tick", "counts_draws", "joins", "known"}
 RECORD = "bench-1 record "
 STYLE_NAMES = ("server", "unknown")
 PERSONALITIES = ("server", "missing", "mismatched")
@@ -891,8 +884,9 @@ class Certificate:
         if len(lines) < 2:
             raise Refused(f"line {first_line}: expected a certificate of at least two lines")
         header = parse_object(lines[0], first_line, HEADER_KEYS)
-        if not is_integer(header["certificate"]) or header["certificate"] != 4:
-            raise Refused(f"line {first_line}: expected version 4 of the format")
+        if not is_integer(header["certificate"]) or header["certificate"] != 5:
+            advice = "tools/convert_certificates.py converts version 4"
+            raise Refused(f"line {first_line}: expected version 5 of the format ({advice})")
         self.rules = full_rules(header["rules"], f"line {first_line}")
         self.final_tick, self.bound_tick = header["final_tick"], header["bound_tick"]
         self.actions = header["actions"]
@@ -920,9 +914,25 @@ class Certificate:
         pairs = isinstance(joins, list) and all(isinstance(j, list) and len(j) == 2 for j in joins)
         if not pairs or not all(is_integer(number) for join in joins for number in join):
             raise Refused(f"line {line}: expected joins to be pairs of a tick and a threat's index")
+        sweep["known"] = known_ticks(sweep["known"], line)
+        if any(not ticks[0] <= tick <= ticks[1] for tick in sweep["known"]):
+            raise Refused(f"line {line}: known: expected ticks from {ticks[0]} to {ticks[1]}")
         if not 1 <= ticks[0] <= ticks[1] <= ticks[2] <= LAST_TICK or ticks[2] < 2:
             raise Refused(f"line {line}: expected 1 <= from <= until <= target, and a target from 2 to {LAST_TICK}")
         return sweep
+
+
+def known_ticks(ranges, line):
+    """Returns the ticks of ascending ranges `[first, last, interval]`."""
+    ticks = set()
+    for found in ranges if isinstance(ranges, list) else [ranges]:
+        is_range = isinstance(found, list) and len(found) == 3 and all(map(is_integer, found))
+        first, last, interval = found if is_range else (1, 0, 1)
+        if last < first or not interval or (last - first) % interval or first <= max(ticks, default=-1):
+            expected = "ascending ranges of a first tick, a last tick and an interval"
+            raise Refused(f"line {line}: known: expected {expected}, found {found}")
+        ticks.update(range(first, last + 1, interval))
+    return ticks
 
 
 def full_rules(given, where):
@@ -973,7 +983,7 @@ def check_certificate(chart, certificate, is_proof_checked=True, max_steps=None)
         joins = [[1, index] for index in prover.threats]
         sweeps.append(
             {"target_tick": bound_tick, "from_tick": 1, "until_tick": bound_tick}
-            | {"counts_draws": True, "joins": joins}
+            | {"counts_draws": True, "joins": joins, "known": set()}
         )
     for sweep in sweeps:
         if prover.refutes(sweep) and sweep["target_tick"] <= bound_tick:

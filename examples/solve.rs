@@ -3,7 +3,8 @@
 use std::error::Error;
 
 use getaway::game::{Layout, Rules, World};
-use getaway::planner::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
+use getaway::planner::Budget;
+use getaway::solve::{Outcome, solve};
 
 const MAP: &str = "
     ###########
@@ -16,12 +17,9 @@ const MAP: &str = "
 
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let world = World::new(&Layout::parse(MAP)?, &Rules::NO_JUMP)?;
-    let options = SurvivalOptions { seed: 1, ..SurvivalOptions::default() };
-    let solution = SurvivalSearch::new(options).solve(&world, &world.start(), Budget::ticks(1_000_000));
-    println!("{}: tick {}, {} ticks simulated", solution.outcome, solution.final_tick, solution.simulated_ticks);
+    let solution = solve(&world, &world.start(), Budget::ticks(1_000_000));
+    println!("{}: tick {} of at most {}", solution.outcome, solution.final_tick, solution.bound);
 
-    // A solution can be converted to one line of text and back.
-    let solution: Solution = solution.to_string().parse()?;
     let mut state = world.start();
     for &player_move in &solution.moves {
         world.step(&mut state, player_move);

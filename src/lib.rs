@@ -13,17 +13,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Solve a game before the first move:
+//! Solve a game before the first move. If no line of moves survives, the solver proves a bound:
 //!
 //! ```
 //! use getaway::game::{Layout, Rules, World};
-//! use getaway::planner::{Budget, Outcome, SurvivalSearch, SurvivalOptions};
+//! use getaway::search::Budget;
+//! use getaway::solve::{Outcome, solve};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
 //! let world = World::new(&layout, &Rules::NO_JUMP)?;
-//! let mut search = SurvivalSearch::new(SurvivalOptions::default());
-//! let solution = search.solve(&world, &world.start(), Budget::UNLIMITED);
+//! let solution = solve(&world, &world.start(), Budget::ticks(1_000_000));
 //! assert_eq!((solution.outcome, solution.moves.len()), (Outcome::Survives, 2000));
+//!
+//! let world = World::new(&Layout::parse("####\n#P.S\n####")?, &Rules::NO_JUMP)?;
+//! let solution = solve(&world, &world.start(), Budget::ticks(1_000_000));
+//! assert_eq!((solution.outcome, solution.final_tick, solution.bound), (Outcome::Doomed, 11, 11));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -55,8 +59,8 @@ pub mod game;
 pub mod inference;
 pub mod map;
 pub mod planner;
-mod proof;
 pub mod protocol;
 pub mod recording;
 pub mod search;
+pub mod solve;
 pub mod text;

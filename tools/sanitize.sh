@@ -42,7 +42,7 @@ if [ "${1:-}" = --python ]; then
         exec "$venv_python" tests/python/fuzz_extension.py "$@"
 fi
 if [ $# -eq 0 ]; then
-    set -- --no-fail-fast -p getaway-tests -p getaway-unit -p getaway-reference --lib --tests
+    set -- --no-fail-fast -p getaway-tests -p getaway-unit -p getaway-reference -p getaway-verifier --lib --tests
 fi
 # shellcheck disable=SC2086 # An empty $toolchain must not become an argument.
 exec cargo $toolchain test --release --target "$host" "$@"

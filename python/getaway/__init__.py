@@ -36,7 +36,7 @@ from getaway._getaway import (
 from getaway.values import Decision, Move, Rules, SafeMoves, Solution, Threat, Verdict
 
 try:
-    from getaway._getaway import Batch, Replay, safe_moves, solve
+    from getaway._getaway import Batch, Replay, Solver, safe_moves, solve
 except ImportError:  # built without the feature `lab`
     pass
 
@@ -51,6 +51,7 @@ __all__ = [
     "Rules",
     "SafeMoves",
     "Solution",
+    "Solver",
     "State",
     "Threat",
     "Verdict",

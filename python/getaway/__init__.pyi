@@ -45,6 +45,7 @@ __all__ = [
     "Rules",
     "SafeMoves",
     "Solution",
+    "Solver",
     "State",
     "Threat",
     "Verdict",
@@ -592,6 +593,49 @@ class Replay:
     def _repr_html_(self) -> str:
         """The replay in the viewer, as an HTML frame."""
 
+class Solver:
+    """A solver that can be continued: each call of `solve` improves the line and the bound of the last.
+
+    Args:
+        map: a map, its name or path, to solve from the start, or a game or state to continue.
+        no_jump: whether to play the no-jump variant.
+        rules: a dict of the rules that differ from the server's.
+        seed: the seed of the search.
+        memory_max_bytes: maximum memory of the survival search, in bytes; the proof that follows
+            may use several times as much.
+
+    Raises:
+        FileNotFoundError: if the map does not exist.
+        ValueError: if the map cannot be read or played, or another argument is invalid, for example
+            if `rules` is given for a game or a state, which has its own rules.
+    """
+
+    def __new__(
+        cls,
+        map: _MapLike | Game | State,
+        *,
+        no_jump: bool = False,
+        rules: dict[str, Any] | None = None,
+        seed: int = 0,
+        memory_max_bytes: int = 268435456,
+    ) -> Solver: ...
+
+    def solve(self, *, time_limit_ms: float = 1000.0, budget_ticks: int | None = None) -> Solution:
+        """Improve the line and the bound.
+
+        The search ends when it finds a line that survives, when it proves that no line is longer
+        than the longest one found, or at a limit. Unless a time limit is reached, the same calls give
+        the same moves on every machine. The call releases the interpreter lock and can be interrupted
+        with Ctrl-C.
+
+        Args:
+            time_limit_ms: time limit of this call in milliseconds.
+            budget_ticks: limit of this call in simulated ticks.
+
+        Raises:
+            ValueError: if a limit is invalid.
+        """
+
 def load_map(map: str | PathLike[str]) -> Map:
     """Load a map by its path (a folder or text file) or by its name. See `maps` for the names.
 
@@ -646,25 +690,8 @@ def solve(
 ) -> Solution:
     """Solve a game from the start of a map, or from the current state of a game.
 
-    The search ends when it finds a line that survives, when it proves that no line is longer than
-    the longest one found, or at a limit. Unless the time limit is reached, the same arguments give
-    the same moves on every machine. The call releases the interpreter lock and can be interrupted
-    with Ctrl-C.
-
-    Args:
-        map: a map, its name or path, to solve from the start, or a game or state to continue.
-        no_jump: whether to play the no-jump variant.
-        rules: a dict of the rules that differ from the server's.
-        time_limit_ms: time limit in milliseconds.
-        budget_ticks: limit in simulated ticks.
-        seed: the seed of the search.
-        memory_max_bytes: maximum memory of the survival search, in bytes; the proof that follows
-            may use several times as much.
-
-    Raises:
-        FileNotFoundError: if the map does not exist.
-        ValueError: if the map cannot be read or played, or another argument is invalid, for example
-            if `rules` is given for a game or a state, which has its own rules.
+    `solve(map, ...)` is `Solver(map, ...).solve(...)`: see `Solver` and its method for the arguments
+    and errors.
     """
 
 def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> dict[Move, Verdict]:

@@ -12,6 +12,7 @@ from getaway import Game as Game
 from getaway import Map as Map
 from getaway import Replay as Replay
 from getaway import Rules
+from getaway import Solver as Solver
 from getaway import State as State
 from getaway import generate_map as generate_map
 from getaway import load_map as load_map
@@ -28,6 +29,7 @@ __all__ = [
     "Map",
     "Replay",
     "Single",
+    "Solver",
     "State",
     "__build__",
     "__version__",

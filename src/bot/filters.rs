@@ -3,8 +3,9 @@
 use std::cell::RefCell;
 
 use crate::game::{Move, PeriodTicks, Personality, PhaseClocks, Rules, State, World};
-use crate::planner::{Budget, Filter};
+use crate::planner::Budget;
 use crate::search::BudgetMeter;
+use crate::solve::Filter;
 
 use super::lines::longest_survival;
 
@@ -136,7 +137,7 @@ impl Filter for Readiness<'_> {
 mod tests {
     use super::*;
     use crate::game::{LAST_TICK, Layout};
-    use crate::planner::{Outcome, SurvivalOptions, SurvivalSearch};
+    use crate::solve::{Outcome, SolverOptions, SurvivalSearch};
 
     #[test]
     fn threats_of_the_early_world_move_as_if_the_next_phase_began_now() {
@@ -184,7 +185,7 @@ mod tests {
         const SLACK_MOVES: u8 = 2;
         let layout = Layout::parse("P......\n.##.##.\n..S....\n.##.##.\n......B").expect("a drawing");
         let world = World::new(&layout, &Rules::NO_JUMP).expect("a map");
-        let mut search = SurvivalSearch::new(SurvivalOptions::default());
+        let mut search = SurvivalSearch::new(SolverOptions::default());
         let (start, budget) = (world.start(), Budget::ticks(1_000_000));
         let solution = search.solve_filtered(&world, &start, LAST_TICK + 1, budget, &[&Slack { moves: SLACK_MOVES }]);
         assert_eq!(solution.outcome, Outcome::Survives);

@@ -11,8 +11,9 @@
 //! likeliest memories. The bot tries to renew the plan before its hedged part ends.
 
 use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat, World};
-use crate::planner::{Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
+use crate::planner::{Choice, Source};
 use crate::search::BudgetMeter;
+use crate::solve::{Outcome, SolverOptions, SurvivalSearch};
 
 use super::deadline::part;
 use super::tracker::Tracker;
@@ -105,7 +106,7 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
         world.set_layout(&Layout { threats: spawns, ..tracker.map.layout.clone() }).ok()?;
         let start = world.state_at(tick, tracker.player, &threats).ok()?;
         let seed = seed.wrapping_mul(ROUNDS_MAX).wrapping_add(round);
-        let options = SurvivalOptions { seed, ..SurvivalOptions::default() }.for_play();
+        let options = SolverOptions { seed, ..SolverOptions::default() }.for_play();
         let share = part(meter.remaining(), SEARCH_DIVISOR);
         let found = SurvivalSearch::new(options).solve_until(world, &start, enough_tick, share);
         meter.add_search(found.simulated_ticks);

@@ -1,6 +1,7 @@
 use crate::game::{LAST_TICK, State, World};
-use crate::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
+use crate::planner::Budget;
 use crate::search::BudgetMeter;
+use crate::solve::{Outcome, SolverOptions, SurvivalSearch};
 
 /// Returns the final tick of the longest line found, at most `target_tick`, or `LAST_TICK + 1` if
 /// the line survives the game.
@@ -11,7 +12,7 @@ pub(super) fn longest_survival(
     (states_max, seed): (u64, u64),
     meter: &mut BudgetMeter,
 ) -> u16 {
-    let options = SurvivalOptions { seed, ..SurvivalOptions::default() }.for_play();
+    let options = SolverOptions { seed, ..SolverOptions::default() }.for_play();
     let budget = meter.remaining().and(Budget::ticks(states_max));
     let solution = SurvivalSearch::new(options).solve_until(world, state, target_tick, budget);
     meter.add_search(solution.simulated_ticks);

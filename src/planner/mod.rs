@@ -3,37 +3,27 @@
 //! a plan checks that the state is the one that the plan predicts.
 
 mod cautious;
-mod certificate;
 mod choice;
-mod decider;
 mod distances;
-mod exhaustive;
 mod follower;
 mod grammar;
 mod host;
 mod learnt;
 mod lookahead;
-mod neighbourhood;
 mod paranoid;
 mod problem;
 mod random;
 mod registry;
-mod root;
 mod safest;
 mod show_off;
 mod signature;
 mod smitsimax;
-mod solution;
-mod survival;
 mod survival_planner;
 mod terrain;
-mod verdict;
 
 pub use cautious::{CautiousPlanner, CautiousRules, ObservedThreat, Sighting};
-pub use certificate::{Certificate, CertificateError, ProofEnd};
 pub use choice::{Choice, Planner, PlannerFailure, Source};
 use choice::{TICKS_DEFAULT, meter_with_default};
-pub use decider::Decider;
 pub(crate) use follower::PlanFollower;
 pub use grammar::ExpressionPlanner;
 pub use host::{PlannerFactory, PlannerHost};
@@ -48,13 +38,8 @@ pub use safest::SafestPlanner;
 pub use show_off::ShowOffPlanner;
 pub use signature::signature;
 pub use smitsimax::{SmitsimaxPlanner, SmitsimaxRules};
-pub use solution::SolutionError;
-pub(crate) use survival::Filter;
-pub use survival::{Outcome, Solution, SurvivalOptions, SurvivalSearch};
 pub use survival_planner::SurvivalPlanner;
-pub use verdict::{Verdict, judge_moves};
 
-pub use crate::proof::{Proof, Step};
 pub use crate::search::Budget;
 use crate::search::{DEPTH_MAX, LEVELS_MAX};
 

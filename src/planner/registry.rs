@@ -8,8 +8,9 @@ use super::choice::PlannerFailure;
 use super::grammar::ExpressionPlanner;
 use super::host::{ExternalPlanner, PlannerFactory, PlannerHost, is_external_name};
 use super::learnt::MODEL_PREFIX;
-use super::{Budget, PLANNERS, Planner, SurvivalOptions};
+use super::{Budget, PLANNERS, Planner};
 use crate::search::{Expression, ParseError};
+use crate::solve::SolverOptions;
 use crate::text::did_you_mean;
 
 pub(super) struct PlannerEntry {
@@ -28,7 +29,7 @@ pub(super) struct Parameter {
 
 /// The constructor of a planner. The `u16` is the parameter, or 0 if the planner takes none.
 pub(super) enum Make {
-    Planner(fn(u16, SurvivalOptions) -> Box<dyn Planner>),
+    Planner(fn(u16, SolverOptions) -> Box<dyn Planner>),
     Expression(fn(u16) -> String),
 }
 
@@ -176,7 +177,7 @@ impl PlannerSpec {
         };
         let parameter = parameter.or(entry.parameter.as_ref().map(|parameter| parameter.default)).unwrap_or(0);
         match entry.make {
-            Make::Planner(make) => make(parameter, SurvivalOptions { seed, ..SurvivalOptions::default() }),
+            Make::Planner(make) => make(parameter, SolverOptions { seed, ..SolverOptions::default() }),
             Make::Expression(text) => {
                 let expression = text(parameter).parse().expect("an entry has a valid expression");
                 Box::new(ExpressionPlanner::new(expression, seed))

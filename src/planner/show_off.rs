@@ -6,11 +6,10 @@
 use super::lookahead::threat_distance;
 use super::problem::SurvivalProblem;
 use super::survival_planner::SurvivalPlanner;
-use super::{
-    Budget, Choice, Outcome, Planner, PlannerFailure, Source, SurvivalOptions, SurvivalSearch, meter_with_default,
-};
+use super::{Budget, Choice, Planner, PlannerFailure, Source, meter_with_default};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{BudgetMeter, Generator, Problem};
+use crate::solve::{Outcome, SolverOptions, SurvivalSearch};
 
 const HORIZON_TICKS: usize = 48;
 const PREFIX_TICKS_MAX: usize = 24;
@@ -28,7 +27,7 @@ pub struct ShowOffPlanner {
 impl ShowOffPlanner {
     /// Creates a planner. The `options` apply to the search for a plan. The searches for variations
     /// have default options with seeds derived from `options.seed`.
-    pub fn new(options: SurvivalOptions) -> Self {
+    pub fn new(options: SolverOptions) -> Self {
         Self { survival: SurvivalPlanner::new(options), random: Generator::from_seed(options.seed) }
     }
 
@@ -50,7 +49,7 @@ impl ShowOffPlanner {
         if state.is_caught() {
             return None;
         }
-        let options = SurvivalOptions { seed: self.random.next_u32().into(), ..SurvivalOptions::default() };
+        let options = SolverOptions { seed: self.random.next_u32().into(), ..SolverOptions::default() };
         let budget = meter.remaining().and(Budget::ticks(PROOF_TICKS_MAX));
         let solution = SurvivalSearch::new(options).solve(world, &state, budget);
         meter.add_search(solution.simulated_ticks);

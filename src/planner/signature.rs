@@ -1,18 +1,19 @@
-//! The search signature: a hash of planners' decisions with a fixed seed and fixed budgets. If a
-//! code change alters the signature, it has altered a search. Chess engines use node counts in this
-//! way.
+//! The search signature: a hash of planners' decisions, and of the solver's answers and proofs, with a
+//! fixed seed and fixed budgets. If a code change alters the signature, it has altered a search. Chess
+//! engines use node counts in this way.
 
+use std::hash::Hasher;
 use std::sync::Mutex;
 use std::thread;
 
-use super::{Budget, SurvivalOptions, SurvivalSearch, by_name};
-use std::hash::Hasher;
-
+use super::{Budget, by_name};
 use crate::fnv::FnvHasher;
 use crate::game::{Layout, Move, Rules, World, WorldError};
+use crate::solve::{Certificate, Solver, SolverOptions, SurvivalSearch};
 
 const SEED: u64 = 2025;
-const TICKS_TO_SOLVE: u64 = 20_000;
+const TICKS_TO_SEARCH: u64 = 20_000;
+const TICKS_TO_SOLVE: u64 = 200_000;
 const PLANNERS: [(&str, Budget); 9] = [
     ("uct-greedy", Budget::evaluations(12)),
     ("step(repeat(4, select(0.5, simulate)))", Budget::evaluations(12)),
@@ -60,6 +61,7 @@ fn record(layout: &Layout, rules: &Rules) -> Result<Record, WorldError> {
     let world = World::new(layout, rules)?;
     let mut record = Record::default();
     record.survival(&world);
+    record.solver(&world);
     PLANNERS.into_iter().for_each(|(name, budget)| record.game(&world, name, budget));
     Ok(record)
 }
@@ -77,12 +79,21 @@ impl Record {
     }
 
     fn survival(&mut self, world: &World) {
-        let options = SurvivalOptions { seed: SEED, ..SurvivalOptions::default() };
-        let solution = SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(TICKS_TO_SOLVE));
+        let options = SolverOptions { seed: SEED, ..SolverOptions::default() };
+        let solution = SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(TICKS_TO_SEARCH));
         self.0.extend(solution.outcome.name().bytes());
         self.number(u64::from(solution.final_tick));
         self.number(solution.simulated_ticks);
         self.moves(solution.moves);
+    }
+
+    /// Records the work on lines and bounds, and the proof.
+    fn solver(&mut self, world: &World) {
+        let options = SolverOptions { seed: SEED, ..SolverOptions::default() };
+        let mut solver = Solver::new(options).without_search();
+        let solution = solver.solve(world, &world.start(), Budget::ticks(TICKS_TO_SOLVE));
+        self.0.extend(Certificate::new(world.rules(), &solution).to_string().bytes());
+        self.number(solution.simulated_ticks);
     }
 
     fn game(&mut self, world: &World, name: &str, budget: Budget) {

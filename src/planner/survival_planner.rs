@@ -3,21 +3,22 @@
 
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;
-use super::{Budget, Choice, Decider, Planner, PlannerFailure, Solution, Source, SurvivalOptions};
+use super::{Budget, Choice, Planner, PlannerFailure, Source};
 use crate::game::{Move, State, World};
+use crate::solve::{Solution, Solver, SolverOptions};
 
-/// Plays the line that a [`Decider`] finds.
+/// Plays the line that a [`Solver`] finds.
 #[derive(Debug)]
 pub struct SurvivalPlanner {
-    decider: Decider,
+    solver: Solver,
     follower: Option<(PlanFollower, u16)>,
     safest: SafestPlanner,
 }
 
 impl SurvivalPlanner {
     /// Creates the planner.
-    pub fn new(options: SurvivalOptions) -> Self {
-        Self { decider: Decider::for_play(options), follower: None, safest: SafestPlanner::new() }
+    pub fn new(options: SolverOptions) -> Self {
+        Self { solver: Solver::for_play(options), follower: None, safest: SafestPlanner::new() }
     }
 
     fn follow(&mut self, world: &World, state: &State) -> Option<Choice> {
@@ -41,7 +42,7 @@ impl Planner for SurvivalPlanner {
             return Ok(choice);
         }
         self.follower = None;
-        let solution = self.decider.solve(world, state, budget);
+        let solution = self.solver.solve(world, state, budget);
         let is_final = solution.is_optimal();
         let Solution { moves, final_tick, simulated_ticks, .. } = solution;
         let Some(&player_move) = moves.first() else {
@@ -63,7 +64,7 @@ mod tests {
     use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
 
     /// A labyrinth in which no line survives, with layers too wide for an exhaustive search.
-    fn doomed() -> World {
+    fn doomed(index: u64) -> World {
         let options = GeneratorOptions {
             kind: GeneratorKind::Labyrinth,
             width: 15,
@@ -72,16 +73,16 @@ mod tests {
             styles: Style::ALL.to_vec(),
             braid_permille: 250,
         };
-        World::new(&generate_nth(&options, 7, 2).expect("a map").layout, &Rules::NO_JUMP).expect("a world")
+        World::new(&generate_nth(&options, 7, index).expect("a map").layout, &Rules::NO_JUMP).expect("a world")
     }
 
     #[test]
     fn doomed_game_lasts_as_long_as_possible_and_is_not_searched_again() {
-        let world = doomed();
-        let mut planner = SurvivalPlanner::new(SurvivalOptions::default());
+        let world = doomed(19);
+        let mut planner = SurvivalPlanner::new(SolverOptions::default());
         let mut state = world.start();
         let first = planner.decide(&world, &state, Budget::ticks(2_000_000)).expect("a move");
-        let solution = Decider::new(SurvivalOptions::default()).solve(&world, &state, Budget::ticks(2_000_000));
+        let solution = Solver::new(SolverOptions::default()).solve(&world, &state, Budget::ticks(2_000_000));
         assert!(solution.is_optimal() && solution.bound <= LAST_TICK);
         assert_eq!(first.planned_tick, Some(solution.bound));
         world.step(&mut state, first.player_move);
@@ -95,8 +96,8 @@ mod tests {
 
     #[test]
     fn proof_with_small_budgets_continues_while_moves_are_played() {
-        let world = doomed();
-        let mut planner = SurvivalPlanner::new(SurvivalOptions::default());
+        let world = doomed(2);
+        let mut planner = SurvivalPlanner::new(SolverOptions::default());
         let mut state = world.start();
         let mut last_tick_searched = 0;
         while !state.is_over() {

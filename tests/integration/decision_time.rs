@@ -12,8 +12,9 @@ use getaway::bot::{Bot, BotOptions};
 use getaway::game::{LAST_TICK, Layout, MAX_THREATS, Position, Rules, Spawn, Style, Tile, World};
 use getaway::inference::variant;
 use getaway::map::{GeneratorKind, GeneratorOptions, MAX_SIDE, generate_nth};
-use getaway::planner::{Decider, NAMES, SurvivalOptions, by_name};
+use getaway::planner::{NAMES, by_name};
 use getaway::search::{Budget, Generator, TimeSource, install};
+use getaway::solve::{Solver, SolverOptions};
 
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
 const BUDGETS: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(75)];
@@ -257,7 +258,7 @@ fn proofs_keep_to_their_budgets() {
         let options = GeneratorOptions { kind, width, height, threats, ..GeneratorOptions::default() };
         let map = generate_nth(&options, 3, 1).expect("a map");
         let world = World::new(&map.layout, &Rules::NO_JUMP).expect("a map within the limits");
-        let new_decider = || Decider::for_play(SurvivalOptions::default()).without_search();
+        let new_decider = || Solver::for_play(SolverOptions::default()).without_search();
         let mut decider = new_decider();
         for _ in 0..CALLS {
             let start = thread_time();

@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 use getaway::game::{LAST_TICK, Layout, Move, PhaseClocks, Position, Rules, State, Style, World};
 use getaway::inference::{Findings, Learner, Parameter, Sight, StyleWord, first_direction, variant};
 use getaway::map::{Map, MapLibrary};
-use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
+use getaway::planner::Budget;
 use getaway::protocol::{GameMessage, Name};
 use getaway::search::Generator;
+use getaway::solve::{Solver, SolverOptions};
 
 const MAPS: [&str; 4] = ["roundabout", "old-town", "harbour", "market-square"];
 
@@ -18,8 +19,8 @@ fn maps() -> Vec<Map> {
 }
 
 fn walk(world: &World, seed: u64) -> Vec<Move> {
-    let options = SurvivalOptions { seed, ..SurvivalOptions::default() };
-    SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(200_000)).moves
+    let options = SolverOptions { seed, ..SolverOptions::default() };
+    Solver::survival_search(options).solve(world, &world.start(), Budget::ticks(200_000)).moves
 }
 
 fn sight(world: &World, state: &State) -> Sight {

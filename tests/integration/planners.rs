@@ -7,10 +7,8 @@ use std::time::Instant;
 use crate::common;
 use getaway::game::{Action, Direction, Layout, Move, POINTS_PER_TICK, Rules, State, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
-use getaway::planner::{
-    Budget, CautiousRules, Choice, NAMES, ObservedThreat, Outcome, Planner, Source, SurvivalOptions, SurvivalSearch,
-    by_name,
-};
+use getaway::planner::{Budget, CautiousRules, Choice, NAMES, ObservedThreat, Planner, Source, by_name};
+use getaway::solve::{Outcome, Solver, SolverOptions};
 use getaway_reference as reference;
 
 fn our_map(name: &str) -> Map {
@@ -120,8 +118,11 @@ fn survival_completes_every_survivable_map() {
     for map in common::our_maps() {
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
             let world = world(&map.layout, &rules);
-            let solution =
-                SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::ticks(2_000_000));
+            let solution = Solver::survival_search(SolverOptions::default()).solve(
+                &world,
+                &world.start(),
+                Budget::ticks(2_000_000),
+            );
             let played = score(&world, "survival", 0, Budget::ticks(200_000));
             match solution.outcome {
                 Outcome::Survives => assert_eq!(played, 10_005, "{}, no-jump {}", map.name, rules.no_jump),
@@ -267,7 +268,7 @@ fn every_solution_is_confirmed_by_the_reference_model() {
 
 fn check_solution(map: &Map, rules: &Rules, limit: Budget) -> Outcome {
     let world = world(&map.layout, rules);
-    let solution = SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), limit);
+    let solution = Solver::survival_search(SolverOptions::default()).solve(&world, &world.start(), limit);
     let mut game = reference::Game::new(&map.layout, rules);
     for (index, player_move) in solution.moves.iter().enumerate() {
         assert!(!game.over(), "{}, no-jump {}: over after {index} moves", map.name, rules.no_jump);

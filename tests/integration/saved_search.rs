@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
-use getaway::game::{Layout, Rules, Style, World};
+use getaway::game::{LAST_TICK, Layout, Rules, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
-use getaway::planner::{Budget, Certificate, Decider, Solution, SurvivalOptions};
+use getaway::planner::Budget;
 use getaway::search::{Generator, ManualTimeSource, TimeSource, install};
-use getaway_reference::verify;
+use getaway::solve::{Certificate, Solution, Solver, SolverOptions};
+use getaway_verifier::verify;
 
 fn worlds(count: u64) -> impl Iterator<Item = (Layout, World)> {
     (0..count).map(|index| {
@@ -26,22 +27,22 @@ fn worlds(count: u64) -> impl Iterator<Item = (Layout, World)> {
     })
 }
 
-fn decider() -> Decider {
-    Decider::new(SurvivalOptions::default()).without_search()
+fn solver() -> Solver {
+    Solver::new(SolverOptions::default()).without_search()
 }
 
-fn save(decider: &Decider) -> Vec<u8> {
+fn save(solver: &Solver) -> Vec<u8> {
     let mut bytes = Vec::new();
-    decider.save(&mut bytes).expect("written");
+    solver.save(&mut bytes).expect("written");
     bytes
 }
 
-fn restore(world: &World, seed: u64, mut bytes: &[u8]) -> std::io::Result<Decider> {
-    Decider::restore(SurvivalOptions { seed, ..SurvivalOptions::default() }, world, &mut bytes)
+fn restore(world: &World, seed: u64, mut bytes: &[u8]) -> std::io::Result<Solver> {
+    Solver::restore(SolverOptions { seed, ..SolverOptions::default() }, world, &mut bytes)
 }
 
-fn certificate(world: &World, decider: &Decider, solution: &Solution) -> Certificate {
-    Certificate::new(world.rules(), solution, decider.proof())
+fn certificate(world: &World, solution: &Solution) -> Certificate {
+    Certificate::new(world.rules(), solution)
 }
 
 #[test]
@@ -49,23 +50,23 @@ fn search_in_pieces_gives_the_answer_of_an_uncut_one() {
     let mut random = Generator::from_seed(5);
     let (mut doomed, mut cuts) = (0, 0);
     for (index, (layout, world)) in worlds(15).enumerate() {
-        let whole = decider().solve(&world, &world.start(), Budget::ticks(3_000_000));
+        let whole = solver().solve(&world, &world.start(), Budget::ticks(3_000_000));
         if !whole.is_optimal() {
             continue;
         }
-        let mut decider = decider();
+        let mut solver = solver();
         let mut solution = Solution { simulated_ticks: 0, ..whole.clone() };
         for piece in 0..60 {
             // Each piece restarts the search for lines, so later pieces get more ticks on average.
             let ticks = 10_000 << random.below(5 + piece as usize / 10);
-            solution = decider.solve(&world, &world.start(), Budget::ticks(ticks));
-            let certificate = certificate(&world, &decider, &solution);
+            solution = solver.solve(&world, &world.start(), Budget::ticks(ticks));
+            let certificate = certificate(&world, &solution);
             assert_eq!(verify(&certificate, &layout), Ok(()), "map {index}, piece {piece}");
             if solution.is_optimal() {
                 break;
             }
-            decider = restore(&world, piece, &save(&decider)).expect("a saved search");
-            let bytes = save(&decider);
+            solver = restore(&world, piece, &save(&solver)).expect("a saved search");
+            let bytes = save(&solver);
             let again = save(&restore(&world, piece, &bytes).expect("a saved search"));
             assert!(again == bytes, "map {index}, piece {piece}: a restored search is saved as it was");
             cuts += 1;
@@ -82,22 +83,22 @@ fn search_is_saved_wherever_the_time_is_up() {
     let mut random = Generator::from_seed(11);
     let mut cuts = 0;
     for (index, (_, world)) in worlds(10).enumerate() {
-        let mut decider = decider();
+        let mut solver = solver();
         for piece in 0..150 {
             // This clock advances by the same time at every reading, so all machines interrupt the
             // search at the same points.
             let clock = install(ManualTimeSource::with_reading(Duration::from_micros(20)));
             let time = Duration::from_micros(20) * (50 << random.below(8) | random.below(50) as u32);
-            let solution = decider.solve(&world, &world.start(), Budget::until(clock.now() + time));
+            let solution = solver.solve(&world, &world.start(), Budget::until(clock.now() + time));
             if solution.is_optimal() {
                 break;
             }
-            let restored = restore(&world, piece, &save(&decider));
-            decider = restored.unwrap_or_else(|error| panic!("map {index}, piece {piece}: {error}"));
+            let restored = restore(&world, piece, &save(&solver));
+            solver = restored.unwrap_or_else(|error| panic!("map {index}, piece {piece}: {error}"));
             cuts += 1;
         }
     }
-    assert!(cuts >= 500, "{cuts} cuts");
+    assert!(cuts >= 300, "{cuts} cuts");
 }
 
 /// The first of 20 generated maps that a search does not decide within its budget, the map's world,
@@ -114,36 +115,49 @@ fn undecided() -> (Layout, World, Vec<u8>) {
     let tried = (0..20).find_map(|index| {
         let layout = generate_nth(&options, 77, index).expect("a map").layout;
         let world = World::new(&layout, &Rules::NO_JUMP).expect("a world");
-        let mut decider = decider();
-        let solution = decider.solve(&world, &world.start(), Budget::ticks(1_500_000));
-        let bytes = save(&decider);
+        let mut solver = solver();
+        let solution = solver.solve(&world, &world.start(), Budget::ticks(1_500_000));
+        let bytes = save(&solver);
         (!solution.is_optimal()).then_some((layout, world, bytes))
     });
     tried.expect("an undecided map")
 }
 
+/// Returns the end of a number with seven bits per byte, the last of which is below 128.
+fn number_end(bytes: &[u8], start: usize) -> Option<usize> {
+    bytes.get(start..)?.iter().position(|byte| *byte < 128).map(|length| start + length + 1)
+}
+
+/// Replaces the allowed places of both targets, sets of `words` words for each tick, by no places.
+fn forge(bytes: &[u8], ticks: usize, words: u8) -> Vec<u8> {
+    let length = [ticks as u8 | 128, (ticks >> 7) as u8];
+    let set_end = |at: usize| {
+        let has_set = bytes.get(at) == Some(&words);
+        has_set.then(|| (0..words).try_fold(at + 1, |at, _| number_end(bytes, at)))?
+    };
+    let (mut forged, mut at, mut lists) = (Vec::new(), 0, 0);
+    while let Some(&byte) = bytes.get(at) {
+        forged.push(byte);
+        at += 1;
+        if bytes[..at].ends_with(&length)
+            && let Some(end) = (0..ticks).try_fold(at, |at, _| set_end(at))
+        {
+            forged.extend((0..ticks).flat_map(|_| [words].into_iter().chain((0..words).map(|_| 0))));
+            (at, lists) = (end, lists + 1);
+        }
+    }
+    assert_eq!(lists, 2, "one list for each target");
+    forged
+}
+
 #[test]
 fn proof_from_forged_sets_is_refused() {
     let (layout, world, bytes) = undecided();
-    // Forge sets that allow no place at any tick, so that the next sweeps run out of states.
-    let mut forged = bytes.clone();
-    let mut place = 0;
-    let find = |from: usize, text: &[u8]| bytes[from..].windows(text.len()).position(|found| found == text);
-    while let Some(start) = find(place, b"\"allowed\":[") {
-        place += start;
-        let end = place + find(place, b"]]").expect("the end of a list of lists");
-        // The first digit of each number becomes 0, and the other digits become spaces, because
-        // JSON forbids leading zeros.
-        for at in place..end {
-            if bytes[at].is_ascii_digit() {
-                forged[at] = if bytes[at - 1].is_ascii_digit() { b' ' } else { b'0' };
-            }
-        }
-        place = end;
-    }
-    let mut decider = restore(&world, 0, &forged).expect("a search");
-    let solution = decider.solve(&world, &world.start(), Budget::ticks(3_000_000));
-    let refused = verify(&certificate(&world, &decider, &solution), &layout);
+    // Without places, the next sweeps run out of states.
+    let forged = forge(&bytes, usize::from(LAST_TICK) + 2, 6);
+    let mut solver = restore(&world, 0, &forged).expect("a search");
+    let solution = solver.solve(&world, &world.start(), Budget::ticks(3_000_000));
+    let refused = verify(&certificate(&world, &solution), &layout);
     assert!(refused.is_err(), "a bound of {} for {}", solution.bound, solution.final_tick);
 }
 
@@ -151,25 +165,23 @@ fn proof_from_forged_sets_is_refused() {
 fn damaged_searches_are_refused_or_do_no_harm() {
     let (_, world, bytes) = undecided();
     let mut random = Generator::from_seed(9);
-    let header = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).expect("two lines").0;
+    let header = 4096;
     let (mut refused, mut solved) = (0, 0);
     for number in 0..120 {
         let mut changed = bytes.clone();
         let place = random.below(if number % 2 == 0 { header } else { bytes.len() });
-        changed[place] =
-            if changed[place].is_ascii_digit() { b"0123456789"[random.below(10)] } else { random.below(256) as u8 };
+        changed[place] = random.below(256) as u8;
         match restore(&world, 0, &changed) {
             Err(_) => refused += 1,
-            Ok(mut decider) => {
-                decider.solve(&world, &world.start(), Budget::ticks(100_000));
+            Ok(mut solver) => {
+                solver.solve(&world, &world.start(), Budget::ticks(100_000));
                 solved += 1;
             }
         }
     }
-    assert!(refused > 20 && solved > 20, "{refused} refused, {solved} solved");
+    assert!(refused > 20 && solved > 5, "{refused} refused, {solved} solved");
     for length in (0..bytes.len()).step_by(bytes.len() / 50) {
-        let is_line = bytes[..length].last() == Some(&b'\n');
-        assert!(is_line || restore(&world, 0, &bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
+        assert!(restore(&world, 0, &bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
     }
     assert!(restore(&world, 0, &[&bytes[..], b"0"].concat()).is_err(), "more data");
     let (_, other) = worlds(1).next().expect("a map");

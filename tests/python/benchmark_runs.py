@@ -29,7 +29,7 @@ import check  # type: ignore[import-not-found]  # noqa: E402
 def change(rng: random.Random, lines: list[dict[str, Any]]) -> None:
     header, *sweeps, end = lines
     kinds = ["letter", "shorter", "final_tick", "bound_tick", "end", "rules"]
-    kinds += ["target_tick", "from_tick", "until_tick", "draws", "join", "unjoin", "remove"] * bool(sweeps)
+    kinds += ["target_tick", "from_tick", "until_tick", "draws", "join", "unjoin", "known", "remove"] * bool(sweeps)
     kind, sweep = rng.choice(kinds), rng.choice(sweeps) if sweeps else {}
     near = rng.choice([-50, -10, -2, -1, 1, 2, 10, 50])
     if kind == "letter":
@@ -48,6 +48,9 @@ def change(rng: random.Random, lines: list[dict[str, Any]]) -> None:
         sweep[kind] += near
     elif kind == "draws":
         sweep["counts_draws"] = not sweep["counts_draws"]
+    elif kind == "known":
+        first = sweep["from_tick"] + abs(near)
+        sweep["known"] = rng.choice([[], [[first, first, 1]], [[sweep["from_tick"], sweep["until_tick"], 1]]])
     elif kind == "join" and sweep["joins"]:
         join = rng.choice(sweep["joins"])
         join[rng.randrange(2)] = rng.choice([rng.randrange(8), sweep["from_tick"], sweep["from_tick"] + abs(near)])

@@ -11,8 +11,9 @@ use std::time::Duration;
 use getaway::bot::{Bot, BotOptions};
 use getaway::game::{LAST_TICK, Rules, World};
 use getaway::map::{Map, MapEntry, MapLibrary};
-use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
+use getaway::planner::Budget;
 use getaway::protocol::GameMessage;
+use getaway::solve::{Solver, SolverOptions};
 
 const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];
 const SEEDS: u64 = 3;
@@ -78,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                     survived += u32::from(lives);
                     if !lives {
                         let missed = guest.mispredictions_by_threat();
-                        let search = SurvivalSearch::new(SurvivalOptions::default());
+                        let search = Solver::survival_search(SolverOptions::default());
                         let solution = at_joining.map(|state| { search }.solve(&world, &state, SOLVER_BUDGET));
                         let known = solution.map_or("none", |solution| solution.outcome.name());
                         println!(

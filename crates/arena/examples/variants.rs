@@ -20,8 +20,9 @@ use getaway::bot::{Bot, BotOptions};
 use getaway::game::{LAST_TICK, Rules, World};
 use getaway::inference::{Parameter, differences, variant};
 use getaway::map::{Map, MapEntry, MapLibrary};
-use getaway::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
+use getaway::planner::Budget;
 use getaway::protocol::GameMessage;
+use getaway::solve::{Outcome, Solver, SolverOptions};
 
 const SOLVER_TICKS: u64 = 3_000_000;
 const ROUNDS: usize = 10;
@@ -82,7 +83,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let seed = settings.first_seed + seed;
         let truth = variant(seed, 1 + seed as usize % 3);
         let world = World::new(&map.layout, &truth)?;
-        let solver = SurvivalSearch::new(SurvivalOptions::default());
+        let solver = Solver::survival_search(SolverOptions::default());
         let outcome = { solver }.solve(&world, &world.start(), Budget::ticks(SOLVER_TICKS)).outcome;
         if outcome != Outcome::Survives {
             println!("{seed} {}: {outcome}, not counted", map.name);

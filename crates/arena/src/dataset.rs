@@ -20,9 +20,10 @@ use super::series::{Series, SeriesError};
 use getaway::batch::{Batch, FEATURES, Shape};
 use getaway::fnv::FnvHasher;
 use getaway::game::{Move, Rules, State, World, rules_fields};
-use getaway::planner::{Outcome, PlannerFailure, PlannerHost, SurvivalOptions, judge_moves};
+use getaway::planner::{PlannerFailure, PlannerHost};
 use getaway::protocol::to_json;
 use getaway::search::{Budget, Generator};
+use getaway::solve::{Outcome, SolverOptions, judge_moves};
 use getaway_runs::BUILD;
 use getaway_runs::{FileKind, Journal, JournalError};
 
@@ -350,7 +351,7 @@ impl Dataset {
         }
         let mut outcomes = [-1_i8; MOVES];
         let (mut final_ticks, mut bounds) = ([0_u16; MOVES], [0_u16; MOVES]);
-        let options = SurvivalOptions { memory_max_bytes: MEMORY_MAX_BYTES, ..SurvivalOptions::default() };
+        let options = SolverOptions { memory_max_bytes: MEMORY_MAX_BYTES, ..SolverOptions::default() };
         for verdict in judge_moves(world, state, options, Budget::ticks(self.options.label_ticks)) {
             let index = verdict.player_move as usize;
             outcomes[index] = match verdict.solution.outcome {

@@ -25,8 +25,9 @@ use getaway::bot::{Bot, BotOptions, OptionsError};
 use getaway::fnv::FnvHasher;
 use getaway::game::{Layout, POINTS_PER_TICK, Plan, Rules, State, World, WorldError};
 use getaway::map::Map;
-use getaway::planner::{Decider, PlannerError, PlannerHost, PlannerSpec, SurvivalOptions};
+use getaway::planner::{PlannerError, PlannerHost, PlannerSpec};
 use getaway::search::{Budget, Generator};
+use getaway::solve::solve;
 use getaway_runs::RemoteError;
 
 /// Size of a seed in bits: JSON parsers that use doubles round some larger integers.
@@ -101,8 +102,7 @@ impl SeriesMap {
     /// first call searches.
     pub fn best_score(&self) -> Option<u32> {
         *self.best_score.get_or_init(|| {
-            let mut decider = Decider::new(SurvivalOptions::default());
-            let solution = decider.solve(&self.world, &self.world.start(), Budget::ticks(BEST_TICKS));
+            let solution = solve(&self.world, &self.world.start(), Budget::ticks(BEST_TICKS));
             solution.is_optimal().then(|| u32::from(solution.final_tick) * POINTS_PER_TICK)
         })
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use getaway::files;
 use getaway::game::{LAST_TICK, Rules};
-use getaway::planner::Certificate;
+use getaway::solve::Certificate;
 
 use crate::{Benchmark, BenchmarkError, failed};
 
@@ -84,7 +84,7 @@ impl Record {
         if (Rules { wire: instance.rules.wire, ..rules }) != instance.rules {
             return Err(format!("line {}: the rules are not those of the instance", lines + 1));
         }
-        getaway_reference::verify(&self.certificate, &layout)
+        getaway_verifier::verify(&self.certificate, &layout)
             .map_err(|error| format!("line {}: {}", lines + error.line, error.message))
     }
 
@@ -137,7 +137,7 @@ impl Record {
 
 #[cfg(test)]
 mod tests {
-    use getaway::planner::ProofEnd;
+    use getaway::solve::ProofEnd;
 
     use super::*;
 

@@ -2,15 +2,13 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use getaway::game::{LAST_TICK, Layout, Move, Plan, World};
-use getaway::planner::{Budget, Certificate, Decider, PlannerSpec, ProofEnd, SurvivalOptions};
+use getaway::planner::{Budget, PlannerSpec};
+use getaway::solve::{self, Certificate, ProofEnd, SolverOptions};
 use getaway_reference::Game;
 use serde::{Deserialize, Serialize};
 
 use crate::external::execute;
 use crate::{Benchmark, BenchmarkError, Instance, Limits, Record};
-
-/// Budget in simulated ticks between two checks of the time limit.
-const SLICE_TICKS: u64 = 20_000;
 
 #[derive(Clone, Debug)]
 pub enum Solver {
@@ -126,12 +124,12 @@ fn solve(layout: &Layout, instance: &Instance, time: Duration) -> (Result<Certif
         Ok(world) => world,
         Err(error) => return (Err(error.to_string()), 0.0),
     };
-    let mut decider = Decider::new(SurvivalOptions::default());
+    let mut solver = solve::Solver::new(SolverOptions::default());
     loop {
-        let solution = decider.solve(&world, &world.start(), Budget::ticks(SLICE_TICKS));
+        let left = time.saturating_sub(spent());
+        let solution = solver.advance(&world, &world.start(), Budget::time(left));
         if solution.is_optimal() || spent() >= time {
-            let certificate = Certificate::new(world.rules(), &solution, decider.proof());
-            return (Ok(certificate), spent().as_secs_f64());
+            return (Ok(Certificate::new(world.rules(), &solution)), spent().as_secs_f64());
         }
     }
 }

@@ -20,19 +20,19 @@ use serde::{Deserialize, Serialize};
 use getaway::files;
 use getaway::fnv::FnvHasher;
 use getaway::game::{Layout, Rules, World};
-use getaway::planner::{Decider, SurvivalOptions};
+use getaway::solve::{Solver, SolverOptions};
 use getaway_runs::{FileKind, JournalError, lock, partial_file};
 
 use crate::CliError;
 use crate::error::{unreadable, unwritable};
 use crate::output::note;
 
-const KIND: FileKind = FileKind { name: "solve", version: 1 };
+const KIND: FileKind = FileKind { name: "solve", version: 2 };
 const FILE_BYTES_MAX: u64 = 1 << 30;
-/// Sets of tiles compress by a factor of 5 to 16 (measured on nine searches), and repeated lists in
-/// small files by more.
-const EXPANSION_MAX: u64 = 32;
-const STATE_BYTES_MIN: u64 = 1 << 26;
+/// The state of a search compresses by a factor of 3 to 8 (measured on seven searches), and that of a
+/// small one by more. In memory, a state takes up to nine times its bytes.
+const EXPANSION_MAX: u64 = 16;
+const STATE_BYTES_MIN: u64 = 1 << 24;
 const CHECKSUM_BYTES: usize = 8;
 const SAVE_INTERVAL: Duration = Duration::from_secs(120);
 
@@ -61,17 +61,17 @@ pub(crate) struct SearchFile {
 }
 
 impl SearchFile {
-    /// Opens or creates a file. Returns it with a decider that starts or continues the search.
-    pub fn open(path: &Path, world: &World, options: SurvivalOptions) -> Result<(Self, Decider), CliError> {
+    /// Opens or creates a file. Returns it with a solver that starts or continues the search.
+    pub fn open(path: &Path, world: &World, options: SolverOptions) -> Result<(Self, Solver), CliError> {
         KIND.check_replaceable(path, FILE_BYTES_MAX).map_err(|error| CliError::Input(error.to_string()))?;
-        let (locked, header, decider) = match files::open(path, FILE_BYTES_MAX) {
+        let (locked, header, solver) = match files::open(path, FILE_BYTES_MAX) {
             Ok(file) => {
                 let (file, bytes) = read_locked(path, file)?;
                 let restored = restore(&bytes, world, options);
-                let (header, decider) = restored.map_err(|why| CliError::Input(format!("{}{why}", path.display())))?;
-                (Some(file), header, decider)
+                let (header, solver) = restored.map_err(|why| CliError::Input(format!("{}{why}", path.display())))?;
+                (Some(file), header, solver)
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => (None, Header::new(world), Decider::new(options)),
+            Err(error) if error.kind() == ErrorKind::NotFound => (None, Header::new(world), Solver::new(options)),
             Err(error) => return Err(unreadable(path, &error)),
         };
         let before = locked.is_some().then(|| Duration::from_millis(header.elapsed_ms));
@@ -79,8 +79,8 @@ impl SearchFile {
         let now = Instant::now();
         let mut file = Self { path: path.to_owned(), locked, header, before, started: now, saved: now };
         // Fail now, not after the work, if the file cannot be written.
-        file.save(&decider)?;
-        Ok((file, decider))
+        file.save(&solver)?;
+        Ok((file, solver))
     }
 
     /// Returns the total time of earlier runs, or `None` for a new search.
@@ -90,20 +90,20 @@ impl SearchFile {
 
     /// Saves the search if the last attempt was over two minutes ago. An error is only noted,
     /// because the next attempt may succeed.
-    pub fn update(&mut self, decider: &Decider) {
+    pub fn update(&mut self, solver: &Solver) {
         if self.saved.elapsed() > SAVE_INTERVAL
-            && let Err(error) = self.save(decider)
+            && let Err(error) = self.save(solver)
         {
             note(&format!("{error}; the search goes on"));
         }
     }
 
     /// Saves the search. If this fails or is interrupted, the file stays as it was.
-    pub fn save(&mut self, decider: &Decider) -> Result<(), CliError> {
+    pub fn save(&mut self, solver: &Solver) -> Result<(), CliError> {
         self.saved = Instant::now();
         let elapsed = self.before.unwrap_or_default() + self.started.elapsed();
         self.header.elapsed_ms = elapsed.as_millis().try_into().unwrap_or(u64::MAX);
-        let written = encode(&self.header, decider).and_then(|bytes| self.replace(&bytes));
+        let written = encode(&self.header, solver).and_then(|bytes| self.replace(&bytes));
         written.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => JournalError::InUse { path: self.path.clone() }.into(),
             _ => unwritable(&self.path, &error),
@@ -166,11 +166,11 @@ impl Header {
     }
 }
 
-fn encode(header: &Header, decider: &Decider) -> io::Result<Vec<u8>> {
+fn encode(header: &Header, solver: &Solver) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec(header)?;
     bytes.push(b'\n');
     let mut encoder = BufWriter::new(DeflateEncoder::new(bytes, Compression::fast()));
-    decider.save(&mut encoder)?;
+    solver.save(&mut encoder)?;
     encoder.flush()?;
     let mut bytes = encoder.into_inner()?.finish()?;
     let check = checksum(&bytes);
@@ -178,7 +178,7 @@ fn encode(header: &Header, decider: &Decider) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn restore(bytes: &[u8], world: &World, options: SurvivalOptions) -> Result<(Header, Decider), String> {
+fn restore(bytes: &[u8], world: &World, options: SolverOptions) -> Result<(Header, Solver), String> {
     let (content, check) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(": the file is incomplete")?;
     if checksum(content) != *check {
         return Err(": the checksum is wrong: the file was edited, or its end is missing".to_owned());
@@ -193,14 +193,14 @@ fn restore(bytes: &[u8], world: &World, options: SurvivalOptions) -> Result<(Hea
         return Err(", line 1: this is the search of the same map under other rules".to_owned());
     }
     // Adds the number of earlier runs to the seed, so that this run makes other random choices.
-    let options = SurvivalOptions { seed: options.seed.wrapping_add(header.runs), ..options };
+    let options = SolverOptions { seed: options.seed.wrapping_add(header.runs), ..options };
     let bytes_max = STATE_BYTES_MIN + EXPANSION_MAX * state.len() as u64;
     let mut state = BufReader::new(DeflateDecoder::new(&state[1..]).take(bytes_max));
-    let decider = Decider::restore(options, world, &mut state).map_err(|error| match state.get_ref().limit() {
+    let solver = Solver::restore(options, world, &mut state).map_err(|error| match state.get_ref().limit() {
         0 => format!(": the state expands to more than {bytes_max} bytes"),
         _ => format!(": {error}"),
     })?;
-    Ok((header, decider))
+    Ok((header, solver))
 }
 
 fn checksum(content: &[u8]) -> [u8; CHECKSUM_BYTES] {

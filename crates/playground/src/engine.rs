@@ -7,12 +7,10 @@ use serde::{Deserialize, Serialize};
 use getaway::files;
 use getaway::game::{Layout, Plan, Rules, State, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, MapLibrary, decode_layout, encode_layout, generate};
-use getaway::planner::{
-    Budget, Certificate, CertificateError, Decider, NAMES, PlannerError, PlannerSpec, Solution, SurvivalOptions,
-    signature,
-};
+use getaway::planner::{Budget, NAMES, PlannerError, PlannerSpec, signature};
 use getaway::protocol::to_json;
-use getaway_reference::verify_within;
+use getaway::solve::{Certificate, CertificateError, Solution, Solver, SolverOptions};
+use getaway_verifier::verify_within;
 use getaway_viewer::{ANALYSIS_TICKS, Analysis, GameLog, PlayedGame, RecordingSource, Replay, body, pack};
 
 use crate::address::{decode, encode};
@@ -20,8 +18,6 @@ use crate::game::Game;
 use crate::judge::judge;
 use crate::rules::Form;
 
-/// Budget of the search between two reports of a solution, in simulated ticks.
-const SLICE_TICKS: u64 = 1_000_000;
 /// Number of decisions between two reports of a planner's moves.
 const REPORT_TICKS: usize = 20;
 /// Maximum steps of a verification. The command line allows more.
@@ -264,18 +260,17 @@ fn play(request: &PlayRequest, report: &mut dyn FnMut(&str)) -> Result<Vec<u8>, 
 fn solve(request: &SolveRequest, report: &mut dyn FnMut(&str)) -> Result<Vec<u8>, String> {
     let SolveRequest { ref game, seed, budget_ticks } = *request;
     let world = game.world()?;
-    let mut decider = Decider::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
+    let mut solver = Solver::new(SolverOptions { seed, ..SolverOptions::default() });
     let (mut simulated_ticks, mut spent) = (0, 0);
     loop {
-        let slice = SLICE_TICKS.min(budget_ticks - spent);
-        let found = decider.solve(&world, &world.start(), Budget::ticks(slice));
+        let found = solver.advance(&world, &world.start(), Budget::ticks(budget_ticks - spent));
         simulated_ticks += found.simulated_ticks;
-        // Count at least one tick per slice, so that the loop ends even if the slices do no work.
+        // Count at least one tick per job, so that the loop ends even if the jobs do no work.
         spent = budget_ticks.min(spent + found.simulated_ticks.max(1));
         let is_optimal = found.is_optimal();
         let solution = Solution { simulated_ticks, ..found };
         if is_optimal || spent == budget_ticks {
-            let certificate = Certificate::new(world.rules(), &solution, decider.proof()).to_string();
+            let certificate = Certificate::new(world.rules(), &solution).to_string();
             return json(&Solved { solution: &solution, is_optimal, certificate: Some(certificate) });
         }
         report(&to_json(&Solved { solution: &solution, is_optimal, certificate: None }));

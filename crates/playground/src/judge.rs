@@ -6,7 +6,8 @@
 use serde::Serialize;
 
 use getaway::game::{Move, State, World};
-use getaway::planner::{Budget, Decider, Outcome, Solution, SurvivalOptions};
+use getaway::search::Budget;
+use getaway::solve::{Judge, Outcome, Solution, SolverOptions, Verdict};
 
 /// Budget per move in each round, in simulated ticks.
 const ROUNDS: [u64; 4] = [20_000, 100_000, 1_000_000, 4_000_000];
@@ -32,48 +33,27 @@ pub struct JudgedMove {
 
 /// Judges in rounds, and calls `report` after each round that does not decide all moves.
 pub fn judge(world: &World, state: &State, mut report: impl FnMut(&Judgement)) -> Judgement {
-    let distinct: Vec<Move> = world.moves(state).collect();
-    let mut searches: Vec<Search> =
-        distinct.iter().map(|&player_move| Search::new(world, state, player_move)).collect();
+    let options = SolverOptions { memory_max_bytes: MEMORY_MAX_BYTES, ..SolverOptions::default() };
+    let mut judge = Judge::new(world, state, options);
     for (round, ticks) in ROUNDS.into_iter().enumerate() {
-        for search in searches.iter_mut().filter(|search| !search.is_decided(round)) {
-            search.solution = search.decider.solve(world, &search.state, Budget::ticks(ticks));
-        }
-        if searches.iter().all(|search| search.is_decided(round + 1)) {
+        // A doomed move gets a second round if a longer line may exist.
+        let is_decided = |rounds: usize| {
+            move |solution: &Solution| solution.is_optimal() || (rounds >= 2 && solution.outcome != Outcome::Undecided)
+        };
+        judge.advance(world, Budget::ticks(ticks), is_decided(round));
+        if judge.verdicts().iter().all(|verdict| is_decided(round + 1)(&verdict.solution)) {
             break;
         }
-        report(&judgement(state, &searches));
+        report(&judgement(state, &judge.verdicts()));
     }
-    judgement(state, &searches)
+    judgement(state, &judge.verdicts())
 }
 
-struct Search {
-    player_move: Move,
-    state: State,
-    decider: Decider,
-    solution: Solution,
-}
-
-impl Search {
-    fn new(world: &World, from: &State, player_move: Move) -> Self {
-        let state = world.after(from, player_move);
-        let options = SurvivalOptions { memory_max_bytes: MEMORY_MAX_BYTES, ..SurvivalOptions::default() };
-        let mut decider = Decider::new(options);
-        let solution = decider.solve(world, &state, Budget::ticks(0));
-        Self { player_move, state, decider, solution }
-    }
-
-    /// A doomed move gets a second round if a longer line may exist.
-    fn is_decided(&self, rounds: usize) -> bool {
-        self.solution.is_optimal() || (rounds >= 2 && self.solution.outcome != Outcome::Undecided)
-    }
-}
-
-fn judgement(state: &State, searches: &[Search]) -> Judgement {
+fn judgement(state: &State, verdicts: &[Verdict]) -> Judgement {
     let judged = |player_move: Move| {
-        let own = searches.iter().find(|search| search.player_move == player_move);
-        let stay = searches.iter().find(|search| search.player_move == Move::Stay);
-        let Solution { outcome, final_tick, bound, .. } = own.or(stay)?.solution;
+        let of = |wanted: Move| verdicts.iter().find(|verdict| verdict.player_move == wanted);
+        let own = of(player_move);
+        let Solution { outcome, final_tick, bound, .. } = own.or(of(Move::Stay))?.solution;
         Some(JudgedMove { letter: player_move.letter(), is_blocked: own.is_none(), outcome, final_tick, bound })
     };
     Judgement { tick: state.tick(), moves: Move::ALL.into_iter().filter_map(judged).collect() }

@@ -29,7 +29,7 @@ mod _getaway {
     #[cfg(feature = "lab")]
     #[pymodule_export]
     use crate::lab::{
-        Batch, Replay, Single, draw, play_games, play_series, play_shards, run_command_line, safe_moves, solve,
+        Batch, Replay, Single, Solver, draw, play_games, play_series, play_shards, run_command_line, safe_moves, solve,
         solve_instances,
     };
     #[pymodule_export]

@@ -2,18 +2,15 @@
 //!
 //! The model applies the rules in the server's order, without lookup tables. It uses only basic
 //! types of [`getaway::game`], not its logic, so that the two models do not share mistakes.
-//! Exceptions: [`lockstep`] and [`audit`] use both models; [`verify()`] caches paths, and lets
-//! `game` validate the map and the rules.
+//! Exception: [`lockstep`] uses both models.
 
-pub mod audit;
 mod command;
 pub mod lockstep;
-mod navigation;
+pub mod navigation;
 mod paths;
 mod random;
 mod sight;
 mod threat;
-mod verify;
 
 #[cfg(test)]
 mod drawing;
@@ -22,8 +19,7 @@ use getaway::game::{Action, ActionError, Layout, Position, Rules};
 
 pub use paths::{shared_path_step, shared_path_steps, shark_path, shark_path_steps};
 pub use sight::{best_intersections, line_of_sight};
-pub use threat::{Memory, Threat};
-pub use verify::{STEPS_MAX, VerifyError, verify, verify_within};
+pub use threat::{Memory, Threat, owls_look};
 
 /// The state of a game, with its map and rules.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,7 +100,8 @@ impl Game {
         self.step_by(actions, Threat::update);
     }
 
-    fn step_by(&mut self, actions: &[Action], update: impl Fn(&mut Threat, &Layout, u16, Position)) {
+    /// Like [`Game::step`], with a caller's update of each threat.
+    pub fn step_by(&mut self, actions: &[Action], update: impl Fn(&mut Threat, &Layout, u16, Position)) {
         if self.over() {
             return;
         }

@@ -8,14 +8,14 @@ use getaway::game::{Layout, Position, Rules};
 use super::paths::{shared_path_step, shared_path_steps, shark_path, shark_path_steps};
 use super::sight::best_intersections;
 
-pub(crate) trait Navigation {
+pub trait Navigation {
     fn shark_step(&self, from: Position, to: Position) -> Option<Position>;
     fn shared_step(&self, from: Position, to: Position) -> Option<Position>;
     fn posts(&self) -> Cow<'_, [Position]>;
 }
 
 /// Computes every answer from scratch, like the server.
-pub(crate) struct UncachedNavigation<'a> {
+pub struct UncachedNavigation<'a> {
     layout: &'a Layout,
     rules: Rules,
 }
@@ -41,7 +41,7 @@ impl Navigation for UncachedNavigation<'_> {
 }
 
 /// Runs each of the two path searches at most once per tile, when a result is first needed.
-pub(crate) struct CachedNavigation {
+pub struct CachedNavigation {
     layout: Layout,
     rules: Rules,
     /// At index `y * width + x`, the number of the open tile at (x, y), or `None` for a wall.

@@ -61,7 +61,7 @@ impl Threat {
         self.update_by(&UncachedNavigation::new(layout, &self.rules), layout, clock, player);
     }
 
-    pub(crate) fn update_by(&mut self, navigation: &impl Navigation, layout: &Layout, clock: u16, player: Position) {
+    pub fn update_by(&mut self, navigation: &impl Navigation, layout: &Layout, clock: u16, player: Position) {
         if self.is_due(clock) {
             let seen = match self.view() {
                 Some(View::Stale) => self.stale_player,
@@ -76,7 +76,7 @@ impl Threat {
 
     /// Updates the personality, counts a tick, and returns true if the threat chooses a move in
     /// this tick.
-    pub(crate) fn is_due(&mut self, clock: u16) -> bool {
+    pub fn is_due(&mut self, clock: u16) -> bool {
         self.personality = personality_at(self.rules.phase_clocks, clock);
         self.ticks_since_move += 1;
         let is_due = self.ticks_since_move >= self.period_ticks();
@@ -87,7 +87,7 @@ impl Threat {
     }
 
     /// Returns the style's view of the player, or `None` for bulls and goldfish, which have none.
-    pub(crate) fn view(&self) -> Option<View> {
+    pub fn view(&self) -> Option<View> {
         match self.style {
             Style::Bull | Style::Goldfish => None,
             Style::Deer => Some(self.rules.deer_view),
@@ -98,7 +98,7 @@ impl Threat {
     }
 
     /// Returns `player` if the threat notices a player at this position when it chooses a move.
-    pub(crate) fn notices(&self, layout: &Layout, owls_look: bool, player: Position) -> Option<Position> {
+    pub fn notices(&self, layout: &Layout, owls_look: bool, player: Position) -> Option<Position> {
         let notices = match self.style {
             Style::Bull | Style::Goldfish => false,
             Style::Deer | Style::Shark => true,
@@ -110,7 +110,7 @@ impl Threat {
 
     /// Chooses a move, and makes it if possible. The choice depends on the player only through
     /// `noticed`, and does not depend on the clock.
-    pub(crate) fn act(&mut self, navigation: &impl Navigation, layout: &Layout, noticed: Option<Position>) {
+    pub fn act(&mut self, navigation: &impl Navigation, layout: &Layout, noticed: Option<Position>) {
         if let Some(direction) = self.choose(navigation, layout, noticed) {
             self.take(layout, direction);
         }
@@ -243,7 +243,7 @@ impl Threat {
 
 /// Returns true if owls look when they move at this clock: on the server, in the first ten of every
 /// sixty ticks.
-pub(crate) fn owls_look(rules: &Rules, clock: u16) -> bool {
+pub fn owls_look(rules: &Rules, clock: u16) -> bool {
     clock % rules.owl_minute_ticks < rules.owl_window_ticks
 }
 

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use getaway::game::{LAST_TICK, Rules, State, Status, World};
 use getaway::map::{Map, MapLibrary};
-use getaway::planner::{Budget, Decider, Outcome, SurvivalOptions, by_name};
+use getaway::planner::{Budget, by_name};
+use getaway::solve::{Outcome, Solver, SolverOptions};
 use getaway_viewer::{ANALYSIS_TICKS, Analysis};
 
 const PLANNERS: [&str; 3] = ["safest", "sampling", "cautious"];
@@ -106,7 +107,7 @@ fn main() -> ExitCode {
         .into_iter()
         .map(|map| (map.name, World::new(&map.layout, &Rules::BLITZ_2025).expect("a world")))
         .filter(|(_, world)| {
-            let mut decider = Decider::new(SurvivalOptions::default());
+            let mut decider = Solver::new(SolverOptions::default());
             decider.solve(world, &world.start(), Budget::ticks(MAP_TICKS)).outcome == Outcome::Survives
         })
         .collect();

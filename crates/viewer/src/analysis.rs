@@ -24,14 +24,14 @@ use super::branch::branch;
 use super::game_log::{GameLog, LoggedTick};
 use super::replay::Replay;
 use getaway::game::{LAST_TICK, Move, POINTS_PER_TICK, Plan, Position, State, Status, World};
-use getaway::planner::{Budget, Decider, Outcome, SurvivalOptions};
+use getaway::planner::Budget;
 use getaway::protocol::Mistakes;
 use getaway::search::BudgetMeter;
+use getaway::solve::{Outcome, Solver, SolverOptions};
 
 pub const ROOM_TICKS: u16 = 16;
 /// Maximum simulated ticks per probe in the first round. Each further round quadruples the limit.
 const PROBE_TICKS: u64 = 250_000;
-const SLICE_TICKS: u64 = 50_000;
 const PROBE_MEMORY_MAX_BYTES: usize = 128 << 20;
 /// A fall is steep if room of at least `FALL_MIN` tiles shrinks to `1 / FALL_RATIO` or less.
 const FALL_RATIO: u16 = 3;
@@ -609,14 +609,14 @@ impl PlayedGame<'_> {
     }
 
     fn answer(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, index: usize, ticks: u64, seed: u64) -> Answer {
-        let options = SurvivalOptions { seed, memory_max_bytes: PROBE_MEMORY_MAX_BYTES, ..SurvivalOptions::default() };
-        let mut decider = Decider::new(options);
+        let options = SolverOptions { seed, memory_max_bytes: PROBE_MEMORY_MAX_BYTES };
+        let mut solver = Solver::new(options);
         let mut spent = 0;
         while spent < ticks && meter.check().is_ok() {
-            let slice = meter.remaining().and(Budget::ticks(SLICE_TICKS));
-            let solution = decider.solve(self.world, &self.states[index], slice);
+            let left = meter.remaining().and(Budget::ticks(ticks - spent));
+            let solution = solver.advance(self.world, &self.states[index], left);
             meter.add_search(solution.simulated_ticks);
-            // A slice counts as at least one tick, so that the loop ends even without simulation.
+            // A job counts as at least one tick, so that the loop ends even without simulation.
             spent += solution.simulated_ticks.max(1);
             if index == 0 {
                 boundary.longest_tick = boundary.longest_tick.max(Some(solution.final_tick));
@@ -651,7 +651,7 @@ impl PlayedGame<'_> {
             return false;
         }
         let budget = Budget::ticks(8 * PROBE_TICKS);
-        Decider::new(SurvivalOptions::default()).solve(self.world, &state, budget).outcome == Outcome::Survives
+        Solver::new(SolverOptions::default()).solve(self.world, &state, budget).outcome == Outcome::Survives
     }
 
     fn room(&self, boundary: &Boundary) -> Vec<u16> {

@@ -9,8 +9,9 @@ use super::game_log::{GameLog, LoggedTick, RecordingSource};
 use super::recorded::Positions;
 use super::shared_game::Shareable;
 use getaway::game::{LAST_TICK, Layout, POINTS_PER_TICK, Personality, Position, Rules, State, Status, World};
-use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
+use getaway::planner::Budget;
 use getaway::recording::{RecordingError, WireNotes};
+use getaway::solve::{Solver, SolverOptions};
 
 /// Maximum number of ticks that are forecast after the last frame.
 pub(super) const FORECAST_TICKS: usize = 60;
@@ -302,8 +303,9 @@ pub(super) fn shareable(name: &str, world: &World, first: Option<&State>) -> Opt
 }
 
 pub(super) fn forecast(world: &World, state: &State) -> Vec<Positions> {
-    let moves =
-        SurvivalSearch::new(SurvivalOptions::default()).solve(world, state, Budget::ticks(FORECAST_TICKS_MAX)).moves;
+    let moves = Solver::survival_search(SolverOptions::default())
+        .solve(world, state, Budget::ticks(FORECAST_TICKS_MAX))
+        .moves;
     let mut state = state.clone();
     let mut frames = Vec::new();
     for player_move in moves.into_iter().take(FORECAST_TICKS) {

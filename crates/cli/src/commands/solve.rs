@@ -1,5 +1,6 @@
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -8,9 +9,11 @@ use serde::Serialize;
 
 use getaway::game::{POINTS_PER_TICK, Plan, Status, World};
 use getaway::map::Map;
-use getaway::planner::{Budget, Certificate, Decider, Outcome, Solution, SurvivalOptions};
+use getaway::planner::Budget;
 use getaway::protocol::write_line;
 use getaway::recording::milliseconds;
+use getaway::search::{TimeSource, install};
+use getaway::solve::{Certificate, Outcome, Solution, Solver, SolverOptions};
 
 use crate::CliError;
 use crate::arguments::{ANY, MapArgs, RulesArgs, integer, seed, world_of};
@@ -20,8 +23,6 @@ use crate::series::stop_on_interrupt;
 
 /// The number of moves per line is a multiple of this.
 const MOVES_PER_COLUMN: usize = 50;
-/// Simulated ticks between progress updates. With timed updates, results would vary by machine.
-const PROGRESS_TICKS: u64 = 1_000_000;
 /// Short searches report no improvements, only their result.
 const QUIET_TIME: Duration = Duration::from_secs(1);
 
@@ -79,6 +80,17 @@ struct SolveOutput {
     written: Result<(), CliError>,
 }
 
+/// A clock on which every time limit is reached after Ctrl-C.
+#[derive(Debug)]
+struct InterruptClock(Arc<AtomicBool>);
+
+impl TimeSource for InterruptClock {
+    fn now(&self) -> Instant {
+        let is_over = self.0.load(Ordering::Relaxed);
+        Instant::now() + Duration::from_secs(if is_over { u32::MAX.into() } else { 0 })
+    }
+}
+
 pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError> {
     let maps = args.maps.load(&args.names)?;
     let is_alone = maps.len() == 1;
@@ -90,6 +102,7 @@ pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError
     let certificate = args.certificate.as_ref().map(|path| args.output.file(path)).transpose()?;
     let progress = if is_alone { Progress::open_ended() } else { Progress::of(maps.len() as u64, "maps") };
     let (stop, started) = (stop_on_interrupt()?, Instant::now());
+    let _clock = install(InterruptClock(stop.clone()));
     let mut reports = Vec::new();
     for map in maps {
         let report = solve(args, &map, certificate.as_ref(), &progress, &stop)?;
@@ -128,31 +141,31 @@ fn solve(
 ) -> Result<SolveOutput, CliError> {
     let name = &map.name;
     let world = world_of(map, &args.rules.rules()?)?;
-    let options = SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() };
-    let (mut file, mut decider) = match &args.resume {
-        Some(path) => SearchFile::open(path, &world, options).map(|(file, decider)| (Some(file), decider))?,
-        None => (None, Decider::new(options)),
+    let options = SolverOptions { seed: args.seed, ..SolverOptions::default() };
+    let (mut file, mut solver) = match &args.resume {
+        Some(path) => SearchFile::open(path, &world, options).map(|(file, solver)| (Some(file), solver))?,
+        None => (None, Solver::new(options)),
     };
     if let Some(time) = file.as_ref().and_then(SearchFile::time_before) {
         progress.suspend(|| note(&format!("{name}: continuing after {}", rounded(time))));
     }
     let start = Instant::now();
     let mut shown = None;
-    let (solution, decided) = decide(args, &world, &mut decider, stop, |decider, found, bound| {
+    let (solution, decided) = decide(args, &world, &mut solver, stop, |solver, found, bound| {
         if start.elapsed() > QUIET_TIME && shown.replace((found, bound)) != Some((found, bound)) {
             progress.announce(format!("{name}: score {found}, bound {bound}"));
         }
         if let Some(file) = &mut file {
-            file.update(decider);
+            file.update(solver);
         }
     });
     let elapsed_ms = milliseconds(start.elapsed());
     let status = check(name, &world, &solution)?;
-    let proof = || Certificate::new(world.rules(), &solution, decider.proof());
-    let saved = file.as_mut().map_or(Ok(()), |file| file.save(&decider));
+    let proof = || Certificate::new(world.rules(), &solution);
+    let saved = file.as_mut().map_or(Ok(()), |file| file.save(&solver));
     if file.as_ref().is_some_and(|file| file.time_before().is_some()) {
         progress.set_message(format!("{name}: score {}, verifying the bound", score(solution.final_tick)));
-        getaway_reference::verify(&proof(), &map.layout).map_err(|error| {
+        getaway_verifier::verify(&proof(), &map.layout).map_err(|error| {
             CliError::Check(format!("{name}: the proof of the search in the --resume file was refused: {error}"))
         })?;
     }
@@ -172,15 +185,15 @@ fn solve(
     })
 }
 
-/// Solves a map in slices, until the time limit or until `stop` is set. Between slices, calls
-/// `report` with the decider, the score and the bound. Returns the solution and the time after
+/// Solves a map until the time limit or until `stop` is set. After each job, calls `report` with
+/// the solver, the score and the bound. Returns the solution and the time after
 /// which the outcome was decided: `None` if it is undecided.
 fn decide(
     args: &SolveArgs,
     world: &World,
-    decider: &mut Decider,
+    solver: &mut Solver,
     stop: &AtomicBool,
-    mut report: impl FnMut(&Decider, u32, u32),
+    mut report: impl FnMut(&Solver, u32, u32),
 ) -> (Solution, Option<Duration>) {
     let time_limit = Duration::from_millis(args.time_limit_ms);
     let start = Instant::now();
@@ -188,7 +201,7 @@ fn decide(
     let mut decided = None;
     loop {
         let left = time_limit.saturating_sub(start.elapsed());
-        let solution = decider.solve(world, &world.start(), Budget::time(left).and(Budget::ticks(PROGRESS_TICKS)));
+        let solution = solver.advance(world, &world.start(), Budget::time(left));
         simulated_ticks += solution.simulated_ticks;
         if solution.outcome != Outcome::Undecided {
             decided = decided.or_else(|| Some(start.elapsed()));
@@ -196,7 +209,7 @@ fn decide(
         if solution.is_optimal() || start.elapsed() >= time_limit || stop.load(Ordering::Relaxed) {
             return (Solution { simulated_ticks, ..solution }, decided);
         }
-        report(decider, score(solution.final_tick), score(solution.bound));
+        report(solver, score(solution.final_tick), score(solution.bound));
     }
 }
 
@@ -271,6 +284,7 @@ mod tests {
             final_tick,
             bound: final_tick,
             simulated_ticks: 0,
+            proof: None,
         };
         assert!(check("m", &world, &solution(Outcome::Survives, 2000, 2001)).is_ok());
         for (outcome, moves, final_tick) in

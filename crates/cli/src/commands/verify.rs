@@ -11,9 +11,9 @@ use serde::Serialize;
 use getaway::files;
 use getaway::game::{LAST_TICK, POINTS_PER_TICK, Rules};
 use getaway::inference::{Difference, differences};
-use getaway::planner::Certificate;
 use getaway::protocol::write_line;
 use getaway::recording::milliseconds;
+use getaway::solve::Certificate;
 
 use crate::CliError;
 use crate::arguments::{MapArgs, RulesArgs};
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<(), CliErro
     let start = Instant::now();
     let progress = Progress::open_ended();
     progress.set_message(format!("checking {path}"));
-    getaway_reference::verify(&certificate, &map.layout)
+    getaway_verifier::verify(&certificate, &map.layout)
         .map_err(|error| CliError::Check(format!("{path}: refused: {error}")))?;
     drop(progress);
     let score = |tick: u16| u32::from(tick) * POINTS_PER_TICK;

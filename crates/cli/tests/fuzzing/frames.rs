@@ -12,8 +12,9 @@ use std::time::{Duration, Instant};
 
 use getaway::game::{Action, Move, Rules, World};
 use getaway::map::Map;
-use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
+use getaway::planner::Budget;
 use getaway::protocol::MessageWriter;
+use getaway::solve::{Solver, SolverOptions};
 use getaway_reference::lockstep::Dice;
 use getaway_server::{Event, GameResult, Server, ServerOptions};
 use serde_json::json;
@@ -257,7 +258,8 @@ struct ReferenceBot {
 impl ReferenceBot {
     fn new(map: &Map, delay: Duration) -> Result<Self, String> {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).map_err(|error| error.to_string())?;
-        let solution = SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
+        let solution =
+            Solver::survival_search(SolverOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
         Ok(Self { world, moves: solution.moves, delay })
     }
 

@@ -224,9 +224,9 @@ fn other_files_are_not_continued_and_stay_as_they_are() {
     };
     assert_eq!(refused(&DOOMED[..1], &saved), ", line 1: this is the search of the same map under other rules");
     assert_eq!(refused(&["snail", "--no-jump"], &saved), ", line 1: this is the search of another map");
-    for foreign in [&b""[..], b"my notes\n", b"{\"getaway\":\"solve\",\"version\":2}\n", &saved[..20]] {
+    for foreign in [&b""[..], b"my notes\n", b"{\"getaway\":\"solve\",\"version\":1}\n", &saved[..20]] {
         let line = refused(&DOOMED, foreign);
-        assert!(line.starts_with(", line 1: expected {\"getaway\":\"solve\",\"version\":1,...}, found "), "{line}");
+        assert!(line.starts_with(", line 1: expected {\"getaway\":\"solve\",\"version\":2,...}, found "), "{line}");
     }
     let first_line = 1 + saved.iter().position(|&byte| byte == b'\n').unwrap();
     for place in [first_line - 10, first_line, first_line + 100, saved.len() / 2, saved.len() - 1] {
@@ -331,6 +331,19 @@ fn saved_search(dir: &Path) -> (Value, Vec<u8>) {
     (serde_json::from_slice(&bytes[..header_bytes]).unwrap(), state)
 }
 
+/// Returns the state of a search without a line, with a bound below 128, and the start of a queue of
+/// `jobs` jobs, each of which takes three bytes.
+fn state(bound: u8, jobs: usize) -> Vec<u8> {
+    const UNDECIDED: u8 = 2;
+    let (moves, final_tick, simulated_ticks, proof) = (0, 1, 0, 0);
+    let mut state = vec![UNDECIDED, moves, final_tick, bound, simulated_ticks, proof];
+    state.extend([0, 7, 14, 21, 28].map(|bits| (jobs >> bits) as u8 & 0x7f | if bits < 28 { 0x80 } else { 0 }));
+    state.extend(vec![0; 3 * jobs]);
+    // The work by aim and kind of task.
+    state.extend([0; 10]);
+    state
+}
+
 #[test]
 fn bound_of_a_forged_search_is_never_printed() {
     let dir = tempfile::tempdir().unwrap();
@@ -340,8 +353,7 @@ fn bound_of_a_forged_search_is_never_printed() {
     for (runs, elapsed_ms) in numbers.into_iter().flat_map(|runs| [(runs, 0), (runs, u64::MAX)]) {
         for bound in [1, 2] {
             (header["runs"], header["elapsed_ms"]) = (runs.into(), elapsed_ms.into());
-            let state = format!("{{\"actions\":\"\",\"final_tick\":1,\"bound_tick\":{bound}}}\n");
-            fs::write(&file, search_file(&header, state.as_bytes())).unwrap();
+            fs::write(&file, search_file(&header, &state(bound, 0))).unwrap();
             let output = solve(&DOOMED, &file, "0").args(["--certificate", proof.to_str().unwrap()]).output().unwrap();
             let errors = String::from_utf8(output.stderr).unwrap();
             assert_eq!((output.status.code(), &output.stdout[..]), (Some(1), &b""[..]), "{errors}");
@@ -357,17 +369,13 @@ fn bound_of_a_forged_search_is_never_printed() {
 fn search_that_expands_without_end_is_refused_with_little_memory() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("search");
-    let (header, state) = saved_search(dir.path());
-    let text = String::from_utf8_lossy(&state);
-    let layers = text.find("\"layers\":[").unwrap() + "\"layers\":[".len();
-    let replaced = |lens: &[u8], more: usize| [&state[..layers], lens, b"]}\n", &vec![0; more]].concat();
-    let line_end = 1 + state.iter().position(|&byte| byte == b'\n').unwrap();
-    let many_lens = "0,".repeat(50 << 20) + "0";
+    let (header, saved) = saved_search(dir.path());
     let bombs = [
-        vec![b' '; 300 << 20],
-        [&state[..line_end], &vec![b'['; 300 << 20][..]].concat(),
-        replaced(b"12000000", 300 << 20),
-        replaced(many_lens.as_bytes(), 0),
+        vec![0; 300 << 20],
+        vec![b'\xff'; 300 << 20],
+        state(1, 100 << 20),
+        [&state(1, 0)[..6], &[0xff; 9], &[1]].concat(),
+        [&saved[..], &vec![0; 300 << 20]].concat(),
     ];
     for (number, bomb) in bombs.iter().enumerate() {
         let bytes = search_file(&header, bomb);

@@ -13,7 +13,7 @@ pub(crate) use arena::{play_games, play_series, play_shards, solve_instances};
 pub(crate) use batch::Batch;
 pub(crate) use replay::Replay;
 pub(crate) use single::{Single, draw};
-pub(crate) use solver::solve;
+pub(crate) use solver::{Solver, solve};
 pub(crate) use verdicts::safe_moves;
 
 use pyo3::prelude::*;

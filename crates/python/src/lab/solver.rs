@@ -1,34 +1,49 @@
-use std::time::Instant;
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
 use getaway::game::{self, LAST_TICK, Plan, Rules};
-use getaway::planner::{Budget, Certificate, Decider, Outcome, SurvivalOptions};
+use getaway::search::{Budget, BudgetMeter, TimeSource, install};
+use getaway::solve::{Certificate, Outcome, Solution, SolverOptions};
 
 use crate::convert::{duration, milliseconds, seed_or_0, variant, without_gil};
 use crate::game::{Board, Game, State};
 use crate::value::to_value_of;
 
-/// The same value as the default of [`SurvivalOptions`].
+/// The same value as the default of [`SolverOptions`].
 const MEMORY_MAX_BYTES: usize = 256 << 20;
 
-/// Simulated ticks per slice. A slice takes about 0.1 s. Slices of equal time would make the answer
-/// depend on the machine.
-const SLICE_TICKS: u64 = 1_000_000;
+/// Interval between two checks for Ctrl-C.
+const SIGNALS_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Solve a game from the start of a map, or from the current state of a game.
-///
-/// The search ends when it finds a line that survives, when it proves that no line is longer than
-/// the longest one found, or at a limit. Unless the time limit is reached, the same arguments give
-/// the same moves on every machine. The call releases the interpreter lock and can be interrupted
-/// with Ctrl-C.
+/// A clock whose time is up after Ctrl-C, so that a search stops.
+#[derive(Debug)]
+struct SignalClock {
+    checked: Cell<Instant>,
+    interrupt: RefCell<Option<PyErr>>,
+}
+
+impl TimeSource for SignalClock {
+    fn now(&self) -> Instant {
+        let now = Instant::now();
+        if now - self.checked.get() >= SIGNALS_INTERVAL {
+            self.checked.set(now);
+            if let Err(interrupt) = Python::attach(|py| py.check_signals()) {
+                *self.interrupt.borrow_mut() = Some(interrupt);
+            }
+        }
+        if self.interrupt.borrow().is_some() { now + Duration::from_secs(u32::MAX.into()) } else { now }
+    }
+}
+
+/// A solver that can be continued: each call of `solve` improves the line and the bound of the last.
 ///
 /// Args:
 ///     map: a map, its name or path, to solve from the start, or a game or state to continue.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: a dict of the rules that differ from the server's.
-///     time_limit_ms: time limit in milliseconds.
-///     budget_ticks: limit in simulated ticks.
 ///     seed: the seed of the search.
 ///     memory_max_bytes: maximum memory of the survival search, in bytes; the proof that follows
 ///         may use several times as much.
@@ -37,6 +52,96 @@ const SLICE_TICKS: u64 = 1_000_000;
 ///     FileNotFoundError: if the map does not exist.
 ///     ValueError: if the map cannot be read or played, or another argument is invalid, for example
 ///         if `rules` is given for a game or a state, which has its own rules.
+#[pyclass(module = "getaway")]
+pub(crate) struct Solver {
+    board: Arc<Board>,
+    start: game::State,
+    solver: getaway::solve::Solver,
+}
+
+#[pymethods]
+impl Solver {
+    #[new]
+    #[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, seed = None, memory_max_bytes = MEMORY_MAX_BYTES),
+        text_signature = "(map, *, no_jump=False, rules=None, seed=0, memory_max_bytes=268435456)")]
+    fn new(
+        map: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = variant)] no_jump: Rules,
+        rules: Option<&Bound<'_, PyAny>>,
+        seed: Option<&Bound<'_, PyAny>>,
+        memory_max_bytes: usize,
+    ) -> PyResult<Self> {
+        let seed = seed_or_0(seed)?;
+        let board = Board::of(map, &no_jump, rules)?;
+        let start = start_of(map, &board)?;
+        let solver = getaway::solve::Solver::new(SolverOptions { seed, memory_max_bytes });
+        Ok(Self { board, start, solver })
+    }
+
+    /// Improve the line and the bound.
+    ///
+    /// The search ends when it finds a line that survives, when it proves that no line is longer
+    /// than the longest one found, or at a limit. Unless a time limit is reached, the same calls give
+    /// the same moves on every machine. The call releases the interpreter lock and can be interrupted
+    /// with Ctrl-C.
+    ///
+    /// Args:
+    ///     time_limit_ms: time limit of this call in milliseconds.
+    ///     budget_ticks: limit of this call in simulated ticks.
+    ///
+    /// Raises:
+    ///     ValueError: if a limit is invalid.
+    #[pyo3(signature = (*, time_limit_ms = 1000.0, budget_ticks = None))]
+    fn solve<'py>(
+        &mut self,
+        py: Python<'py>,
+        time_limit_ms: f64,
+        budget_ticks: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let Self { board, start, solver } = self;
+        let world = &board.world;
+        let time_limit = duration("time_limit_ms", time_limit_ms)?;
+        let budget = Budget::time(time_limit).and(budget_ticks.map_or(Budget::UNLIMITED, Budget::ticks));
+        let began = Instant::now();
+        let (solution, decided, interrupt) = without_gil(py, || {
+            let clock = install(SignalClock { checked: Cell::new(began), interrupt: RefCell::default() });
+            let (mut meter, mut decided) = (BudgetMeter::new(budget), None);
+            loop {
+                let solution = solver.advance(world, start, meter.remaining());
+                meter.add_search(solution.simulated_ticks);
+                if solution.outcome != Outcome::Undecided {
+                    decided = decided.or_else(|| Some(began.elapsed()));
+                }
+                if solution.is_optimal() || meter.check().is_err() {
+                    let interrupt = clock.interrupt.take();
+                    return (Solution { simulated_ticks: meter.ticks(), ..solution }, decided, interrupt);
+                }
+            }
+        })?;
+        if let Some(interrupt) = interrupt {
+            return Err(interrupt);
+        }
+        let elapsed = began.elapsed();
+        let is_certified = solution.bound <= LAST_TICK && *start == world.start();
+        let certificate = is_certified.then(|| Certificate::new(world.rules(), &solution).to_string());
+        let fields = (
+            solution.outcome.name(),
+            Plan::from(&solution.moves[..]).to_string(),
+            solution.final_tick,
+            solution.bound,
+            solution.simulated_ticks,
+            decided.map(milliseconds),
+            milliseconds(elapsed),
+            certificate,
+        );
+        to_value_of(py, "Solution", fields)
+    }
+}
+
+/// Solve a game from the start of a map, or from the current state of a game.
+///
+/// `solve(map, ...)` is `Solver(map, ...).solve(...)`: see `Solver` and its method for the arguments
+/// and errors.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "the options of one call")]
 #[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, time_limit_ms = 1000.0, budget_ticks = None, seed = None, memory_max_bytes = MEMORY_MAX_BYTES),
@@ -50,44 +155,7 @@ pub(crate) fn solve<'py>(
     seed: Option<&Bound<'py, PyAny>>,
     memory_max_bytes: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let py = map.py();
-    let seed = seed_or_0(seed)?;
-    let time_limit = duration("time_limit_ms", time_limit_ms)?;
-    let board = Board::of(map, &no_jump, rules)?;
-    let (world, start) = (&board.world, start_of(map, &board)?);
-    let mut decider = Decider::new(SurvivalOptions { seed, memory_max_bytes, ..SurvivalOptions::default() });
-    let began = Instant::now();
-    let (mut simulated_ticks, mut decided) = (0, None);
-    // Check for Ctrl-C after each slice. The next slice continues where the last one stopped.
-    let solution = loop {
-        let left_ticks =
-            budget_ticks.map_or(SLICE_TICKS, |budget| SLICE_TICKS.min(budget.saturating_sub(simulated_ticks)));
-        let limit = Budget::time(time_limit.saturating_sub(began.elapsed())).and(Budget::ticks(left_ticks));
-        let solution = without_gil(py, || decider.solve(world, &start, limit))?;
-        simulated_ticks += solution.simulated_ticks;
-        py.check_signals()?;
-        if solution.outcome != Outcome::Undecided {
-            decided = decided.or_else(|| Some(began.elapsed()));
-        }
-        let is_used_up = budget_ticks.is_some_and(|budget| simulated_ticks >= budget);
-        if solution.is_optimal() || is_used_up || began.elapsed() >= time_limit {
-            break solution;
-        }
-    };
-    let elapsed = began.elapsed();
-    let is_certified = solution.bound <= LAST_TICK && start == world.start();
-    let certificate = is_certified.then(|| Certificate::new(world.rules(), &solution, decider.proof()).to_string());
-    let fields = (
-        solution.outcome.name(),
-        Plan::from(&solution.moves[..]).to_string(),
-        solution.final_tick,
-        solution.bound,
-        simulated_ticks,
-        decided.map(milliseconds),
-        milliseconds(elapsed),
-        certificate,
-    );
-    to_value_of(py, "Solution", fields)
+    Solver::new(map, no_jump, rules, seed, memory_max_bytes)?.solve(map.py(), time_limit_ms, budget_ticks)
 }
 
 fn start_of(map: &Bound<'_, PyAny>, board: &Board) -> PyResult<game::State> {

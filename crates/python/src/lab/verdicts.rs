@@ -7,7 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use getaway::game::{self, Move, Plan, World};
-use getaway::planner::{Budget, Outcome, SurvivalOptions, Verdict, judge_moves};
+use getaway::planner::Budget;
+use getaway::solve::{Outcome, SolverOptions, Verdict, judge_moves};
 
 use crate::convert::{seed_or_0, without_gil};
 use crate::game::State;
@@ -22,7 +23,7 @@ const SLICE_GAMES: usize = 8;
 const MEMORY_MAX_BYTES: usize = 64 << 20;
 
 fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Vec<Verdict> {
-    let options = SurvivalOptions { seed, memory_max_bytes: MEMORY_MAX_BYTES, ..SurvivalOptions::default() };
+    let options = SolverOptions { seed, memory_max_bytes: MEMORY_MAX_BYTES };
     judge_moves(world, state, options, Budget::ticks(budget_ticks))
 }
 

@@ -7,11 +7,12 @@ use std::collections::HashSet;
 use crate::common;
 use getaway::game::{Action, LAST_TICK, Layout, Move, Rules, State, Status, Threat, World};
 use getaway::map::Map;
-use getaway::planner::{Budget, Outcome, Planner, SafestPlanner, SurvivalOptions, SurvivalSearch};
+use getaway::planner::{Budget, Planner, SafestPlanner};
 use getaway::protocol::MessageWriter;
 use getaway::recording::{
     CommandNote, DecisionNotes, GameNotes, RecordingWriter, TickNotes, UnreadableNote, WireNotes,
 };
+use getaway::solve::{Outcome, Solver, SolverOptions};
 use getaway_viewer::{Analysis, GameLog, LossKind, RecordingSource, Replay};
 
 const BUDGET: Budget = Budget::ticks(4_000_000);
@@ -25,8 +26,8 @@ fn world(name: &str) -> World {
 }
 
 fn surviving_game(world: &World, seed: u64) -> (Vec<Move>, Vec<State>) {
-    let options = SurvivalOptions { seed, ..SurvivalOptions::default() };
-    let solution = SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(20_000_000));
+    let options = SolverOptions { seed, ..SolverOptions::default() };
+    let solution = Solver::survival_search(options).solve(world, &world.start(), Budget::ticks(20_000_000));
     assert_eq!(solution.outcome, Outcome::Survives);
     let states = world.states_along(&world.start(), &solution.moves);
     (solution.moves, states)
@@ -216,7 +217,7 @@ fn lost_games_are_explained_by_their_causes() {
         let (moves, states, index, wrong) = blunder(&world, from, delay, |player_move| player_move != Move::Stay);
         let mut lines = heard_until(&moves[..index]);
         lines.push(heard(wrong));
-        let mut rest = SurvivalSearch::new(SurvivalOptions::default());
+        let mut rest = Solver::survival_search(SolverOptions::default());
         let next = world.after(&states[index], wrong);
         lines.extend(rest.solve(&world, &next, Budget::UNLIMITED).moves.into_iter().map(heard));
         let (log, analysis) = analyse(&world, lines, || heard(Move::Stay));

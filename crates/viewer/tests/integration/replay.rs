@@ -52,7 +52,7 @@ fn threats_follow_their_annotated_intents() {
     for map in common::our_maps() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
         // On all maps together, these games contain every kind of intent except `Unknown`.
-        let moves = getaway::planner::SurvivalSearch::new(Default::default())
+        let moves = getaway::solve::Solver::survival_search(Default::default())
             .solve(&world, &world.start(), Default::default())
             .moves;
         let states = world.states_along(&world.start(), &moves);
@@ -235,7 +235,7 @@ fn jumps_catches_and_phases_are_marked() {
 fn page_of_a_whole_game_is_below_400_kb() {
     let map = common::our_maps().into_iter().find(|map| map.name == "metropolis").unwrap();
     let world = World::new(&map.layout, &Rules::NO_JUMP).unwrap();
-    let moves = getaway::planner::SurvivalSearch::new(Default::default())
+    let moves = getaway::solve::Solver::survival_search(Default::default())
         .solve(&world, &world.start(), Default::default())
         .moves;
     let states = world.states_along(&world.start(), &moves);

@@ -1,0 +1,100 @@
+//! How long can the player live from here? A solver searches for *lines* (sequences of moves), and
+//! for *bounds*: ticks after which no line can end. It ends when the two meet.
+//!
+//! # The schedule
+//!
+//! A solver has one *queue* of *jobs*, and at most two *targets*: ticks of which it wants to know
+//! whether the player can be alive at their start. The near target is the tick in which the longest
+//! line ends. The far target is the last tick of the game or, once a bound excludes it, the middle
+//! between the line and the bound. A job either searches for lines or runs one *sweep*, for one of
+//! the targets. The queue runs the job of the kind that has cost the least work for its target so
+//! far; work on the less important target (the near one until the end of the game is excluded, then
+//! the far one) counts `SHARE` times. So cheap jobs run first, and expensive ones wait until the
+//! others have cost as much. A search continues where it stopped. A sweep may take `SHARE` times the
+//! work done for its target so far (as much for the less important target). If it hits this limit,
+//! it is lost, and comes back with twice the limit. A sweep that ends leaves *known sets*, which make
+//! later sweeps and searches for the target cheaper. That is all.
+//!
+//! # Why bounds hold
+//!
+//! Threats ignore one another. Bulls and goldfish also ignore the player, so they are obstacles on
+//! fixed paths. The game is therefore a product of small automata, one for each threat that sees
+//! the player. A tick that the player cannot reach against some of the threats cannot be reached
+//! against all of them.
+//!
+//! # Terms, and the files that define them
+//!
+//! * *Key* (`model`): the tile of one threat and, for a deer, its direction or, for an owl or hawk,
+//!   its memory, packed into one number. *Combination* (`combination`): the keys and counted draws
+//!   of some threats, packed into one number. *Mask*: a bit mask that selects the bits of some
+//!   threats in a combination. These threats are *in* the mask.
+//! * *Place* (`tiles`): the index of a tile's bit in a set of tiles.
+//! * *Layer* (`layer`): states of one tick over the same mask, stored as a set of the player's places
+//!   for each combination. *Run*: the combinations of a layer that differ only in the key and the
+//!   counted draws of the *widest* threat, the one whose keys take the most bits.
+//! * *Known set* (`knowledge`): for one tick and some of the threats, a set that contains every state
+//!   through which a line can reach the target. Known sets of an earlier target also hold for a
+//!   later one.
+//! * *Join*: adding a threat to a layer: at the first tick with its first key, later with its known
+//!   states of the tick if it has any, otherwise with every key that it can have under some
+//!   sequence of player moves (its *closure*).
+//! * *Sweep* (`sweep`): steps a layer forwards from tick to tick and drops states outside the known
+//!   sets. Without states left, the target is out of reach. Otherwise the sweep goes back and drops
+//!   the states that do not lead to its last layer; the others become known sets. A *wide* sweep has
+//!   all of its threats from the first tick. A *narrow* sweep starts at a *bottleneck*, a tick at
+//!   which a known set has few states, and threats join it while it stays small. A *reaching* sweep
+//!   has no target: its layers are the states that can be reached at some ticks, from which wide
+//!   sweeps for late targets start.
+//! * *Projection* (`projection`): for each tick and each tile of a shark, the places from which the
+//!   player can survive against this shark until the target.
+//! * *Counted draws*: a wide sweep can count how often each hawk has drawn a post. The count
+//!   determines the next post. Without counted draws, a hawk may draw any post.
+//! * *Work*: processed combinations and simulated ticks. A [`BudgetMeter`](crate::search::BudgetMeter)
+//!   counts both as ticks.
+//!
+//! Lines come from the survival search over single states (`survival`), a beam search over
+//! combinations (`beam`) or, if one combination cannot hold all threats, a large neighbourhood
+//! search and an exhaustive search. All skip the states that the known sets exclude.
+//!
+//! The approach follows merge-and-shrink heuristics for unsolvability (Hoffmann, Kissmann,
+//! Torralba: "Distance"? Who Cares? Tailoring Merge-and-Shrink Heuristics to Detect Unsolvability,
+//! ECAI 2014), with time as a separate axis.
+
+mod beam;
+mod binary;
+mod certificate;
+mod closure;
+mod combination;
+mod exhaustive;
+mod hawk;
+mod knowledge;
+mod layer;
+mod model;
+mod model_builder;
+mod moves;
+mod neighbourhood;
+mod options;
+mod projection;
+mod proof;
+mod prover;
+mod queue;
+mod root;
+mod sampler;
+mod saved;
+mod solution;
+mod solver;
+mod starts;
+mod stepper;
+mod survival;
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod tiles;
+mod tuning;
+
+pub use certificate::{Certificate, CertificateError, ProofEnd};
+pub use options::SolverOptions;
+pub use proof::{Proof, Step};
+pub use solution::{Outcome, Solution};
+pub use solver::{Judge, Solver, Verdict, judge_moves, solve};
+pub(crate) use survival::{Filter, SurvivalSearch};

@@ -1,0 +1,28 @@
+//! The options of solvers.
+
+const PLAY_MEMORY_MAX_BYTES: usize = 16 << 20;
+
+/// The options of a [`Solver`](super::Solver).
+#[derive(Clone, Copy, Debug)]
+pub struct SolverOptions {
+    /// The seed of the searches for lines.
+    pub seed: u64,
+    /// Maximum memory of the search for lines, in bytes. The search for bounds may use several times
+    /// as much.
+    pub memory_max_bytes: usize,
+}
+
+impl Default for SolverOptions {
+    fn default() -> Self {
+        Self { seed: 0, memory_max_bytes: 256 << 20 }
+    }
+}
+
+impl SolverOptions {
+    /// Returns these options with at most 16 MiB of memory. Budgets of milliseconds need small
+    /// layers, because updating all layers after a move and freeing them cannot be interrupted.
+    #[must_use]
+    pub fn for_play(self) -> Self {
+        Self { memory_max_bytes: self.memory_max_bytes.min(PLAY_MEMORY_MAX_BYTES), ..self }
+    }
+}

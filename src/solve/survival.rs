@@ -1,0 +1,370 @@
+//! The survival search: a beam search over the entire game for a *line* (a sequence of moves) that
+//! survives, with exact predictions of the threats.
+//!
+//! A *layer* holds distinct states of one tick. Random moves from these states fill the next layer
+//! up to the width of the beam. Once many moves to a tile have been tried, further moves to it come
+//! last. A beam of the best-scoring states would instead tend to fill with similar states.
+//!
+//! At a dead end, the search backtracks. It then doubles the backtracking distance and, unless the
+//! memory limits the beam, the width. Both are reset `WIDE_TICKS` past the dead end. If no layer
+//! was cut to the width, the last layer holds *every* reachable state of its tick that the filters
+//! admit. If none of these has a surviving successor, no admitted line is longer than the longest
+//! line found. Without a time limit, the same sequence of calls always gives the same answers.
+
+use super::options::SolverOptions;
+use super::root::{Progress, Root};
+use super::sampler::{CandidateSampler, Node};
+use super::solution::{Outcome, Solution};
+use crate::game::{LAST_TICK, Move, State, World};
+use crate::search::{Budget, BudgetMeter, Generator};
+
+const BEAM_WIDTH_MIN: usize = 2;
+const BACKTRACK_TICKS_MIN: usize = 16;
+const WIDE_TICKS: usize = 8;
+/// A new layer is a *checkpoint* if its depth is a multiple of this number. Apart from the last
+/// layer, only checkpoints keep their states.
+const CHECKPOINT_TICKS: usize = 8;
+
+/// A condition that each step of a line must meet.
+pub(crate) trait Filter {
+    /// Returns true if a line may take the step from `before` to `after`, in which the player is not
+    /// caught.
+    fn admits(&self, world: &World, before: &State, player_move: Move, after: &State) -> bool;
+}
+
+impl<F: Fn(&World, &State, Move, &State) -> bool> Filter for F {
+    fn admits(&self, world: &World, before: &State, player_move: Move, after: &State) -> bool {
+        self(world, before, player_move, after)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Layer {
+    first_node: usize,
+    first_checkpoint_state: usize,
+    is_checkpoint: bool,
+    complete: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Death {
+    final_tick: u16,
+    parent: u32,
+    last_move: Move,
+}
+
+/// A resumable search.
+#[derive(Debug)]
+pub(crate) struct SurvivalSearch {
+    options: SolverOptions,
+    random: Generator,
+    root: Option<Root>,
+    layers: Vec<Layer>,
+    nodes: Vec<Node>,
+    checkpoint_states: Vec<State>,
+    frontier: Vec<State>,
+    next: Vec<State>,
+    sampler: CandidateSampler,
+    width: usize,
+    backtrack_ticks: usize,
+    wide_until: usize,
+    is_memory_limited: bool,
+    best: Solution,
+}
+
+enum Growth {
+    Grown,
+    Died(Death),
+    Interrupted,
+}
+
+impl SurvivalSearch {
+    /// Creates a search.
+    pub fn new(options: SolverOptions) -> Self {
+        let random = Generator::from_seed(options.seed);
+        Self {
+            options,
+            random,
+            root: None,
+            layers: Vec::new(),
+            nodes: Vec::new(),
+            checkpoint_states: Vec::new(),
+            frontier: Vec::new(),
+            next: Vec::new(),
+            sampler: CandidateSampler::default(),
+            width: BEAM_WIDTH_MIN,
+            backtrack_ticks: BACKTRACK_TICKS_MIN,
+            wide_until: 0,
+            is_memory_limited: false,
+            best: Solution::unknown(0),
+        }
+    }
+
+    /// Searches from `state` until the answer is known or the budget is used up. A further call
+    /// with this state or a direct successor reuses the search where possible; with any other state
+    /// or world, the search starts afresh.
+    pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
+        self.solve_until(world, state, LAST_TICK + 1, budget)
+    }
+
+    /// Like [`SurvivalSearch::solve`], but also stops once a line reaches `enough_tick`.
+    pub fn solve_until(&mut self, world: &World, state: &State, enough_tick: u16, budget: Budget) -> Solution {
+        self.solve_filtered(world, state, enough_tick, budget, &[])
+    }
+
+    /// Like [`SurvivalSearch::solve_until`], but takes only steps that every filter admits. If the
+    /// outcome is `Doomed`, only lines with other steps can be longer than the returned line.
+    pub(crate) fn solve_filtered(
+        &mut self,
+        world: &World,
+        state: &State,
+        enough_tick: u16,
+        budget: Budget,
+        filters: &[&dyn Filter],
+    ) -> Solution {
+        if state.is_over() {
+            let outcome = if state.is_complete() { Outcome::Survives } else { Outcome::Doomed };
+            return Solution { outcome, bound: state.tick(), ..Solution::unknown(state.tick()) };
+        }
+        self.set_root(world, state);
+        let mut meter = BudgetMeter::new(budget);
+        let mut has_grown = false;
+        while self.best.outcome == Outcome::Undecided {
+            match self.grow(world, &mut meter, filters) {
+                Growth::Grown if self.frontier[0].is_complete() => {
+                    self.store_best(Outcome::Survives, LAST_TICK + 1, None)
+                }
+                Growth::Grown => {
+                    has_grown = true;
+                    self.narrow();
+                    if self.frontier[0].tick() >= enough_tick {
+                        break;
+                    }
+                }
+                Growth::Died(death) => self.handle_dead_end(death),
+                Growth::Interrupted => {
+                    // This call did not complete a layer: narrow the beam for the next call.
+                    if !has_grown {
+                        self.width = BEAM_WIDTH_MIN;
+                    }
+                    break;
+                }
+            }
+        }
+        if self.best.outcome == Outcome::Undecided && self.frontier[0].tick() > self.best.final_tick {
+            self.store_best(Outcome::Undecided, self.frontier[0].tick(), None);
+        }
+        Solution { simulated_ticks: meter.ticks(), ..self.best.clone() }
+    }
+
+    fn set_root(&mut self, world: &World, state: &State) {
+        let continues = match self.root.as_mut().map(|root| root.advance(world, state)) {
+            Some(Progress::Same) => true,
+            Some(Progress::Played(player_move)) => self.follow(player_move, state),
+            Some(Progress::Unrelated) | None => false,
+        };
+        if !continues {
+            let (random, root) = (self.random.clone(), self.root.take());
+            let root = root.unwrap_or_else(|| Root::new(world, state));
+            *self = Self { random, root: Some(root), ..Self::new(self.options) };
+            self.init_layers(state);
+            self.best.final_tick = state.tick();
+        }
+    }
+
+    fn follow(&mut self, player_move: Move, root: &State) -> bool {
+        let on_plan = self.best.moves.first() == Some(&player_move);
+        if self.best.outcome != Outcome::Undecided {
+            if on_plan {
+                self.best.moves.remove(0);
+            }
+            return on_plan;
+        }
+        if on_plan {
+            self.best.moves.remove(0);
+        } else {
+            self.best.moves.clear();
+            self.best.final_tick = root.tick();
+        }
+        self.keep_descendants(player_move, root)
+    }
+
+    fn init_layers(&mut self, root: &State) {
+        self.layers.push(Layer { first_node: 0, first_checkpoint_state: 0, is_checkpoint: true, complete: true });
+        self.nodes.push(Node { parent: 0, player_move: Move::Stay });
+        self.checkpoint_states.push(root.clone());
+        self.frontier.push(root.clone());
+    }
+
+    fn keep_descendants(&mut self, player_move: Move, root: &State) -> bool {
+        let (layers, nodes, checkpoint_states) = (
+            std::mem::take(&mut self.layers),
+            std::mem::take(&mut self.nodes),
+            std::mem::take(&mut self.checkpoint_states),
+        );
+        self.frontier.clear();
+        self.init_layers(root);
+        let mut new_indices: Vec<Option<u32>> = Vec::new();
+        for (depth, layer) in layers.iter().enumerate().skip(1) {
+            let nodes_end = layers.get(depth + 1).map_or(nodes.len(), |next| next.first_node);
+            let of_layer = &nodes[layer.first_node..nodes_end];
+            if depth == 1 {
+                new_indices = of_layer.iter().map(|node| (node.player_move == player_move).then_some(0)).collect();
+                continue;
+            }
+            let (first_node, first_checkpoint_state) = (self.nodes.len(), self.checkpoint_states.len());
+            let mut next_indices = Vec::with_capacity(of_layer.len());
+            for (index, node) in of_layer.iter().enumerate() {
+                let place = new_indices[node.parent as usize].map(|parent| {
+                    self.nodes.push(Node { parent, ..*node });
+                    if layer.is_checkpoint {
+                        self.checkpoint_states.push(checkpoint_states[layer.first_checkpoint_state + index].clone());
+                    }
+                    (self.nodes.len() - first_node - 1) as u32
+                });
+                next_indices.push(place);
+            }
+            if self.nodes.len() == first_node {
+                break;
+            }
+            // A node has only one parent, even if several first moves lead to its state. A state
+            // that is dropped here may still be reachable, so its layer is no longer complete.
+            let complete = layer.complete && self.nodes.len() - first_node == of_layer.len();
+            self.layers.push(Layer { first_node, first_checkpoint_state, complete, ..*layer });
+            new_indices = next_indices;
+        }
+        self.wide_until = self.wide_until.saturating_sub(1);
+        self.go_back_to(self.layers.len() - 1);
+        new_indices.iter().any(Option::is_some)
+    }
+
+    fn go_back_to(&mut self, depth: usize) {
+        let depth = (0..=depth).rev().find(|&depth| self.layers[depth].is_checkpoint).unwrap_or(0);
+        let layer = self.layers[depth];
+        let nodes_end = self.layers.get(depth + 1).map_or(self.nodes.len(), |next| next.first_node);
+        self.nodes.truncate(nodes_end);
+        self.layers.truncate(depth + 1);
+        self.checkpoint_states.truncate(layer.first_checkpoint_state + self.nodes.len() - layer.first_node);
+        self.frontier.clear();
+        self.frontier.extend_from_slice(&self.checkpoint_states[layer.first_checkpoint_state..]);
+    }
+
+    fn narrow(&mut self) {
+        if self.layers.len() > self.wide_until {
+            self.width = BEAM_WIDTH_MIN;
+            self.backtrack_ticks = BACKTRACK_TICKS_MIN;
+        }
+    }
+
+    fn handle_dead_end(&mut self, death: Death) {
+        let depth = self.layers.len() - 1;
+        if death.final_tick > LAST_TICK {
+            // All ticks are played, so the player survives even if a threat is then on its tile.
+            self.store_best(Outcome::Survives, death.final_tick, Some(death));
+            return;
+        }
+        if self.layers[depth].complete {
+            self.store_best(Outcome::Doomed, death.final_tick, Some(death));
+            return;
+        }
+        if death.final_tick > self.best.final_tick {
+            self.store_best(Outcome::Undecided, death.final_tick, Some(death));
+        }
+        self.wide_until = self.wide_until.max(depth + WIDE_TICKS);
+        self.go_back_to(depth.saturating_sub(self.backtrack_ticks));
+        // A beam that fills the memory cannot widen, so it is narrowed instead.
+        let is_memory_limited = std::mem::take(&mut self.is_memory_limited);
+        self.width =
+            if is_memory_limited { (self.width / 4).max(BEAM_WIDTH_MIN) } else { self.width.saturating_mul(2) };
+        self.backtrack_ticks = self.backtrack_ticks.saturating_mul(2);
+    }
+
+    fn store_best(&mut self, outcome: Outcome, final_tick: u16, death: Option<Death>) {
+        let mut moves: Vec<Move> = death.map(|death| death.last_move).into_iter().collect();
+        let mut place = death.map_or(0, |death| death.parent);
+        for layer in self.layers[1..].iter().rev() {
+            let node = self.nodes[layer.first_node + place as usize];
+            moves.push(node.player_move);
+            place = node.parent;
+        }
+        moves.reverse();
+        let bound = if outcome == Outcome::Doomed { final_tick } else { LAST_TICK + 1 };
+        self.best = Solution { outcome, moves, final_tick, bound, ..Solution::unknown(0) };
+    }
+
+    fn grow(&mut self, world: &World, meter: &mut BudgetMeter, filters: &[&dyn Filter]) -> Growth {
+        let width = self.affordable_width(world);
+        self.is_memory_limited |= width < self.width;
+        self.next.clear();
+        let first_node = self.nodes.len();
+        let mut longest: Option<Death> = None;
+        let mut complete = self.layers[self.layers.len() - 1].complete;
+        self.sampler.begin(world, &self.frontier, width);
+        while let Some(candidate) = self.sampler.draw(world, &self.frontier, &mut self.random) {
+            if self.next.len() == width {
+                complete = false;
+                break;
+            }
+            if meter.tick().is_err() {
+                self.nodes.truncate(first_node);
+                return Growth::Interrupted;
+            }
+            let parent = &self.frontier[candidate.parent as usize];
+            self.next.push(parent.clone());
+            let (state, others) = self.next.split_last_mut().expect("a state was pushed");
+            world.step(state, candidate.player_move);
+            let (state, others) = (&*state, &*others);
+            let is_dead = state.is_caught()
+                || !filters.iter().all(|filter| filter.admits(world, parent, candidate.player_move, state));
+            if is_dead && longest.is_none_or(|death| state.tick() > death.final_tick) {
+                longest = Some(Death {
+                    final_tick: state.tick(),
+                    parent: candidate.parent,
+                    last_move: candidate.player_move,
+                });
+            }
+            if !is_dead && self.sampler.is_new(world, state, others) {
+                self.nodes.push(candidate);
+            } else {
+                self.next.pop();
+            }
+        }
+        if let Some(death) = longest.filter(|_| self.next.is_empty()) {
+            return Growth::Died(death);
+        }
+        std::mem::swap(&mut self.frontier, &mut self.next);
+        let is_checkpoint = self.layers.len().is_multiple_of(CHECKPOINT_TICKS);
+        self.layers.push(Layer {
+            first_node,
+            first_checkpoint_state: self.checkpoint_states.len(),
+            is_checkpoint,
+            complete,
+        });
+        if is_checkpoint {
+            self.checkpoint_states.extend_from_slice(&self.frontier);
+        }
+        Growth::Grown
+    }
+
+    /// Returns the width of the beam, or the maximum width within the memory limit. The layer under
+    /// construction gets a quarter of the limit. Each of its states comes with a parent state, up
+    /// to five candidates in each of two lists, and up to four fingerprint entries. A growing
+    /// vector may allocate twice the size of its contents.
+    fn affordable_width(&self, world: &World) -> usize {
+        let building_bytes = self.options.memory_max_bytes / 4;
+        let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
+        let stored_bytes = self.checkpoint_states.len() * world.state_bytes() + self.nodes.len() * size_of::<Node>();
+        let storing_bytes = (self.options.memory_max_bytes - building_bytes).saturating_sub(2 * stored_bytes);
+        let layer_bytes = world.state_bytes() + size_of::<Node>();
+        // Divisions would take a tenth of the time of a narrow layer.
+        if self.width.saturating_mul(2 * built_bytes) <= building_bytes
+            && self.width.saturating_mul(2 * layer_bytes) <= storing_bytes
+        {
+            return self.width;
+        }
+        self.width.min(building_bytes / (2 * built_bytes)).min(storing_bytes / (2 * layer_bytes)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests;

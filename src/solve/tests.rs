@@ -1,0 +1,334 @@
+//! Checks proofs against known lines and against exhaustive searches.
+
+use std::collections::{BTreeSet, HashSet};
+use std::ops::Range;
+
+use super::beam::{SetBeam, keep_evenly};
+use super::combination::{Combination, Slot};
+use super::knowledge::{Knowledge, index};
+use super::layer::Layer;
+use super::model::{Automaton, Model};
+use super::model_builder::ModelBuilder;
+use super::options::SolverOptions;
+use super::prover::{Prover, SMALL};
+use super::queue::{Aim, Queue, Task};
+use super::solution::{Outcome, Solution};
+use super::solver::Solver;
+use super::stepper::Stepper;
+use super::survival::SurvivalSearch;
+use super::tiles::TileSet;
+use crate::game::{Rules, Style, Threat, World};
+use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
+use crate::search::{Budget, BudgetMeter};
+
+fn unlimited() -> BudgetMeter {
+    BudgetMeter::new(Budget::UNLIMITED)
+}
+
+fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<Item = World> {
+    let (sizes, threats) = (sizes.to_vec(), threats.to_vec());
+    (0..count).map(move |index| {
+        let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
+        let (width, height) = sizes[index as usize % sizes.len()];
+        let options = GeneratorOptions {
+            kind: kinds[index as usize / 2 % kinds.len()],
+            width,
+            height,
+            threats: threats[index as usize % threats.len()],
+            styles: Style::ALL.to_vec(),
+            braid_permille: (index as u32 * 250) % 1250,
+        };
+        let map = generate_nth(&options, 2025, index).expect("a map");
+        let rules = if index % 5 == 4 { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
+        World::new(&map.layout, &rules).expect("a world")
+    })
+}
+
+#[test]
+fn beam_keeps_as_many_of_each_kind() {
+    let kind = |place: usize| match place {
+        17 | 61 => 0,
+        _ if place.is_multiple_of(9) => 1 << 100,
+        _ => 1,
+    };
+    let order: Vec<usize> = (0..100).rev().collect();
+    for (width, expected) in [(1, [0, 1, 0]), (3, [1, 1, 1]), (7, [2, 2, 3]), (22, [2, 10, 10]), (50, [2, 12, 36])] {
+        let kept = keep_evenly(&order, width, kind);
+        let count = |wanted| kept.iter().filter(|&&place| kind(place) == wanted).count();
+        assert_eq!([count(0), count(1 << 100), count(1)], expected, "{width}");
+        assert_eq!(kept.iter().collect::<HashSet<_>>().len(), width);
+        let first = |wanted, count| order.iter().filter(move |&&place| kind(place) == wanted).take(count);
+        assert!(
+            [0, 1 << 100, 1]
+                .into_iter()
+                .zip(expected)
+                .all(|(kind, count)| first(kind, count).all(|place| kept.contains(place)))
+        );
+    }
+}
+
+#[test]
+fn runs_have_the_successors_of_their_combinations() {
+    let mut compared = 0;
+    for (number, world) in worlds(&[(9, 7), (13, 11), (15, 13)], &[4, 6, 9], 12).enumerate() {
+        let model = model(&world, Budget::UNLIMITED);
+        let knowledge = Knowledge::new(&model, 300, 1 << 20, None, &mut unlimited()).expect("no limit");
+        // The masks select all threats, all threats with counted draws, and all but the first.
+        let (all, _) = model.masks();
+        let first = model.slots.first().map_or(0, Slot::mask);
+        for mask in [all, Combination::MAX, all & !first] {
+            let slots = model.slots_in(mask);
+            let key = slots.iter().map(|slot| slot.place(model.origins[slot.automaton].key)).sum();
+            let mut layer = Layer { keys: vec![key], sets: vec![TileSet::of(model.board.player)] };
+            let mut stepper = Stepper::default();
+            for tick in 1..300 {
+                let context = knowledge.context(&model, &slots, tick);
+                let next = stepper.step(&context, &layer, usize::MAX, &mut unlimited());
+                let next = next.expect("no deadline").expect("no limit");
+                let mut known = next.clone();
+                let keep = |key| if key % 3 == 0 { TileSet::EMPTY } else { knowledge.allowed[tick + 1] };
+                known.retain(keep);
+                let known = index(&model, known, mask);
+                let [all, lives] = stepper.step_each(&context, &layer, &known);
+                let left = stepper.trim(&context, &layer, &known, &mut unlimited()).expect("no deadline");
+                for (layer, expected) in [(&next, all), (&left, lives)] {
+                    assert_eq!(layer.len(), expected.len(), "map {number}, tick {tick}");
+                    for (key, set) in layer.keys.iter().zip(&layer.sets) {
+                        assert_eq!(expected.get(key), Some(set), "map {number}, tick {tick}");
+                    }
+                }
+                compared += next.len();
+                layer = next;
+                if layer.is_empty() || layer.len() > 3000 {
+                    break;
+                }
+            }
+        }
+    }
+    assert!(compared > 50_000, "{compared}");
+}
+
+fn model(world: &World, slice: Budget) -> Model<SMALL> {
+    let (mut model, mut builder) = ModelBuilder::begin(world, &world.start()).expect("a small map");
+    while !builder.advance(&mut model, world, &mut BudgetMeter::new(slice)) {}
+    model
+}
+
+#[test]
+fn lines_that_reach_the_target_are_never_hopeless() {
+    assert!(check_lines(0..18) >= 12);
+    assert_eq!(check_lines(71..72), 1);
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn lines_on_many_maps_are_never_hopeless() {
+    assert!(check_lines(0..120) >= 80);
+}
+
+/// Checks that sweeps exclude no line that reaches the target. Returns the number of checked maps.
+fn check_lines(maps: Range<u64>) -> usize {
+    let mut checked = 0;
+    for (index, world) in
+        worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 3, 10, 4], maps.end).enumerate().skip(maps.start as usize)
+    {
+        let found =
+            SurvivalSearch::new(SolverOptions::default()).solve(&world, &world.start(), Budget::ticks(60_000));
+        if found.final_tick < 61 {
+            continue;
+        }
+        let line = world.states_along(&world.start(), &found.moves);
+        let mut prover: Prover<SMALL> =
+            Prover::new(&world, &world.start(), SolverOptions::default()).expect("a small map");
+        assert!(prover.build(&world, &mut unlimited()));
+        let mut queue = Queue::default();
+        // Both targets are ticks that the line reaches: it is alive until the tick before its last.
+        let (near, far) = (found.final_tick - 4, found.final_tick - 1);
+        let mut best = Solution { final_tick: near, bound: far + 1, ..found.clone() };
+        for round in 0..40 {
+            prover.aim(&best, &mut queue, &mut unlimited()).expect("no limit");
+            let Some(job) = queue.pop(Some(if round % 2 == 0 { Aim::Near } else { Aim::Far })) else { break };
+            if matches!(job.task, Task::Survival | Task::Beam) {
+                continue;
+            }
+            let mut meter = BudgetMeter::new(Budget::ticks(300_000));
+            if let Ok(Some(proof)) = prover.sweep(&job, &best, &mut queue, &mut meter) {
+                let bound = proof.bound_tick;
+                assert!(
+                    bound >= found.final_tick,
+                    "map {index}: bound {bound}, but a line reaches {}",
+                    found.final_tick
+                );
+            }
+            for aim in [Aim::Near, Aim::Far] {
+                let Some(target_tick) = prover.target_tick(aim).filter(|tick| *tick < found.final_tick) else {
+                    continue;
+                };
+                for state in line.iter().filter(|state| state.tick() <= target_tick) {
+                    let tick = state.tick();
+                    let is_excluded = prover.excludes(aim, &world, state);
+                    assert!(!is_excluded, "map {index}, target {target_tick}: excluded at {tick}");
+                }
+            }
+            // Later, a known set for the near target also restricts a later one.
+            best.final_tick = if round < 20 { near } else { near + 1 };
+        }
+        checked += 1;
+    }
+    checked
+}
+
+#[test]
+fn projections_keep_to_their_memory() {
+    let world = worlds(&[(21, 17)], &[18], 1).next().expect("a map");
+    let model = model(&world, Budget::UNLIMITED);
+    let bytes = [0, 1 << 20, 64 << 20, 1 << 30].map(|memory_max_bytes| {
+        let knowledge = Knowledge::new(&model, 2000, memory_max_bytes, None, &mut unlimited()).expect("no limit");
+        let bytes = knowledge.projection_bytes();
+        assert!(bytes <= memory_max_bytes, "{bytes} of {memory_max_bytes}");
+        bytes
+    });
+    assert!(bytes[0] == 0 && bytes[3] > bytes[2] && bytes[2] > 0, "{bytes:?}");
+}
+
+#[test]
+fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
+    let (mut lines, mut longest) = (0, 0);
+    for (index, world) in worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 4], 12).enumerate() {
+        let root = world.start();
+        let model = model(&world, Budget::UNLIMITED);
+        let knowledge = Knowledge::new(&model, 2000, 1 << 20, None, &mut unlimited()).expect("no limit");
+        assert!(!model.has_excess_threats());
+        let mut beam =
+            SetBeam::new(&model, &world, &root, SolverOptions { seed: index as u64, memory_max_bytes: 8 << 20 }, 1);
+        let mut longest_tick = 1;
+        for _ in 0..40 {
+            let mut meter = BudgetMeter::new(Budget::ticks(5_000));
+            let Some(moves) = beam.advance(&model, &knowledge, longest_tick, &mut meter) else { continue };
+            let mut state = root.clone();
+            assert_eq!(world.play_moves(&mut state, &moves), moves.len(), "map {index}");
+            assert!(!state.is_caught() && state.tick() >= longest_tick, "map {index}: alive in tick {}", state.tick());
+            longest_tick = state.tick() + 1;
+            lines += 1;
+        }
+        longest = longest.max(longest_tick);
+    }
+    assert!(lines >= 12 && longest > 1000, "{lines} lines, none alive in tick {longest}");
+}
+
+#[test]
+fn hawk_with_an_impossible_memory_is_left_out() {
+    let mut checked = 0;
+    for world in worlds(&[(15, 13), (21, 17), (9, 7)], &[6], 6) {
+        let Some(index) = world.layout().threats.iter().position(|spawn| spawn.style == Style::Hawk) else { continue };
+        let automata = |idle_rounds| {
+            let mut threats: Vec<Threat> = world.threats(&world.start()).collect();
+            threats[index].idle_rounds = idle_rounds;
+            let state = world.state_at(1, world.layout().player, &threats).expect("a state");
+            let (mut model, mut builder) = ModelBuilder::begin::<SMALL>(&world, &state).expect("a small map");
+            while !builder.advance(&mut model, &world, &mut BudgetMeter::new(Budget::UNLIMITED)) {}
+            model.automata.len()
+        };
+        // A negative number of idle rounds means that the hawk rests, which it does only on a post.
+        checked += automata(0) - automata(-5);
+    }
+    assert!(checked >= 2, "{checked} hawks");
+}
+
+#[test]
+fn sets_of_memories_cover_every_step_of_a_hawk() {
+    let mut checked = 0;
+    for world in worlds(&[(15, 13), (21, 17), (9, 7)], &[6], 6) {
+        let model = model(&world, Budget::UNLIMITED);
+        checked += model.check_memories();
+    }
+    assert!(checked > 1000, "{checked} sets");
+}
+
+#[test]
+fn an_owls_key_has_the_moves_that_its_memory_leads_to() {
+    let mut merged = 0;
+    for world in worlds(&[(15, 13), (21, 17), (9, 7)], &[6], 6) {
+        let model = model(&world, Budget::UNLIMITED);
+        let Some(index) = world.layout().threats.iter().position(|spawn| spawn.style == Style::Owl) else { continue };
+        let player = world.player(&world.start());
+        let row = model.tiles() as u32 + 1;
+        assert!((0..row * (row - 1)).all(|key| model.owl_tile(key) == (key / row) as usize));
+        for (tick, tile) in [(16, 3), (330, 11), (560, 20), (715, 7), (915, 17), (1990, 1)] {
+            let mut keys = HashSet::new();
+            for target in 0..model.tiles() {
+                let mut owl = world.threat(&world.start(), index);
+                owl.position = model.board.positions[tile];
+                owl.remembered = Some(model.board.positions[target]);
+                let mut key = model.owl_key(tile as u32, target as u32, tick);
+                keys.insert(key);
+                for tick in (tick..=2000).take_while(|&tick| !(model.times.moves[tick] && model.times.looks[tick])) {
+                    owl = world.threat_after(index, &owl, tick as u16, player, player).expect("open tiles");
+                    if model.times.moves[tick] {
+                        key = model.owl_step(key, model.forgets(tick + 1));
+                    }
+                    assert_eq!(owl.position, model.board.positions[model.owl_tile(key)], "tick {tick}");
+                    assert_eq!(key % row == row - 1, model.forgets(tick + 1), "tick {tick}");
+                }
+            }
+            merged += model.tiles() - keys.len();
+        }
+    }
+    assert!(merged > 1000, "{merged} memories merged");
+}
+
+#[test]
+fn closures_are_the_keys_after_each_number_of_moves() {
+    let mut periods = 0;
+    for world in worlds(&[(9, 7), (11, 9), (15, 13)], &[3, 6], 18) {
+        let model = model(&world, Budget::UNLIMITED);
+        for ((automaton, origin), closure) in model.automata.iter().zip(&model.origins).zip(&model.closures) {
+            let Automaton::Chaser { branches, .. } = automaton else { continue };
+            let mut keys = BTreeSet::from([origin.key]);
+            for moves in 0..1300 {
+                let found: Vec<u32> = keys.iter().copied().collect();
+                assert_eq!(closure.after(moves), found, "after {moves} moves");
+                let own = |key: u32| TileSet::<SMALL>::of(model.place(automaton, key));
+                let reached = keys.iter().flat_map(|&key| {
+                    let branches = branches[key as usize].iter();
+                    branches.filter(move |branch| !branch.when.without(&own(key)).is_empty()).map(|branch| branch.key)
+                });
+                keys = reached.collect();
+            }
+            periods += usize::from(closure.after(1000) != closure.after(1002));
+        }
+    }
+    assert!(periods > 0, "every closure has a period of 1 or 2");
+}
+
+#[test]
+fn exhaustive_search_agrees_in_score() {
+    assert!(check_scores(90) >= 50);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn exhaustive_search_agrees_in_score_on_many_maps() {
+    assert!(check_scores(480) >= 300);
+}
+
+/// Compares the solver with exhaustive searches. Returns the number of maps that they decide.
+fn check_scores(maps: u64) -> usize {
+    let (mut exhausted, mut optimal) = (0, 0);
+    for (index, world) in worlds(&[(7, 7), (9, 7), (9, 9), (11, 9)], &[2, 3, 4], maps).enumerate() {
+        let root = world.start();
+        let judge = SurvivalSearch::new(SolverOptions { seed: 1, ..SolverOptions::default() });
+        let truth = { judge }.solve(&world, &root, Budget::ticks(300_000));
+        if truth.outcome == Outcome::Undecided {
+            continue;
+        }
+        exhausted += 1;
+        let mut solver = Solver::new(SolverOptions::default()).without_search();
+        let best = solver.solve(&world, &root, Budget::ticks(1_200_000));
+        assert!(best.bound >= truth.final_tick, "map {index}: bound {} of {}", best.bound, truth.final_tick);
+        assert!(best.final_tick <= truth.final_tick, "map {index}");
+        optimal += usize::from(best.is_optimal());
+    }
+    assert!(optimal * 10 >= exhausted * 9, "{optimal} of {exhausted} were decided");
+    exhausted
+}
