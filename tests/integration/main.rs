@@ -21,6 +21,7 @@ mod disturbed;
 mod examples;
 mod golden;
 mod inference;
+mod known_ticks;
 mod lockstep;
 mod map_memory;
 mod maps;
