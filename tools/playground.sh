@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the playground in target/playground/: a static web page, and the engine as WebAssembly.
-# `--page` builds only the page. `--test` also runs the engine in Node.js: it compares the results
-# with those of the installed program, and the search signature
-# of the 32-bit engine with tests/signature.txt. Without Node.js or the standard library's sources,
-# the script skips the steps that need them.
+# Builds the playground in target/playground/: the page as static files, and its engine as
+# WebAssembly. `--page` builds only the page. `--test` also runs the engine in Node.js: it compares
+# its answers with those of the engine in `getaway view`, and the search signature with
+# tests/signature.txt. Without Node.js or the standard library's sources, the script skips the steps
+# that need them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/environment.sh
@@ -14,34 +14,22 @@ case ${1:-} in
   *) echo "error: $1: unknown option (expected --page or --test)" >&2; exit 2 ;;
 esac
 [ $# -le 1 ] || { echo 'error: expected at most one option' >&2; exit 2; }
-if [ "${1:-}" = --test ]; then
-  # Before the settings below, which are those of the engine.
-  prepare_python
-fi
+# Before the settings below, which are those of the engine.
+prepare_python
 target=$(realpath -m "$target")
 out=$target/playground
 # The standard library is built for size, and without panic messages, because the page cannot show
 # them.
-build=(cargo build --quiet --locked --profile web --package getaway-playground --lib --target wasm32-unknown-unknown
-  -Zbuild-std=std -Zbuild-std-features=optimize_for_size)
+build=(cargo rustc --quiet --locked --profile web --package getaway-playground --lib --crate-type cdylib
+  --target wasm32-unknown-unknown -Zbuild-std=std -Zbuild-std-features=optimize_for_size)
 export RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='-Zunstable-options -Cpanic=immediate-abort'
 export CARGO_TARGET_DIR=$target/wasm32
 
-# The page uses the viewer's JavaScript and its own. Parts of its HTML come from the viewer's page.
-build_page() {
-  local viewer=crates/viewer/src/page page=crates/playground/page html part first last name
-  mkdir -p "$out"
-  cp "$viewer"/{replay,map_view,timeline,player}.js "$viewer/style.css" "$page"/*.{css,mjs} crates/playground/engine.mjs "$out"
-  html=$(<"$page/index.html")
-  html=${html/'{{DRAWING}}'/"$(<"$viewer/drawing.json")"}
-  for part in '<meta name="viewport",<link rel="icon",META' '<header>,</header>,HEADER' '    <div id="boards">,^    </div>,BOARDS' \
-    '    <div id="pad",^    </div>,PAD' '<fieldset id="layers">,</fieldset>,LAYERS' '<footer>,</footer>,FOOTER'; do
-    IFS=, read -r first last name <<<"$part"
-    html=${html/"{{$name}}"/"$(sed -n "\#$first#,\#$last#p" "$viewer/index.html")"}
-  done
-  printf '%s\n' "$html" >"$out/index.html"
-}
-build_page
+mkdir -p "$out"
+"$getaway" view --force --html "$out/index.html" >/dev/null
+# The picture that other sites show beside a link.
+"$getaway" view games/cul-de-sacs-stroll-until-caught.jsonl.gz --force --png "$out/preview.png" --tick 100 >/dev/null
+cp crates/playground/{engine,worker}.mjs "$out"
 if [ "${1:-}" = --page ]; then
   exit
 fi

@@ -21,9 +21,11 @@ export class Engine {
 
   /** Returns the answer as bytes, or throws an `EngineError`. `file` is the attachment. */
   ask(name, args = null, file = new Uint8Array()) {
-    const request = new TextEncoder().encode(`${name}\n${JSON.stringify(args)}`);
-    this.bytes(this.exports.reserve_request(request.length), request.length).set(request);
-    this.bytes(this.exports.reserve_attachment(file.length), file.length).set(file);
+    const head = new TextEncoder().encode(`${name}\n${JSON.stringify(args)}\n`);
+    const length = head.length + file.length;
+    const start = this.exports.reserve_request(length);
+    this.bytes(start, length).set(head);
+    this.bytes(start, length).set(file, head.length);
     const code = this.exports.answer();
     const answer = this.bytes(this.exports.answer_start(), this.exports.answer_length()).slice();
     if (code !== 0) throw new EngineError(new TextDecoder().decode(answer));

@@ -594,7 +594,7 @@ class Replay:
         """The replay in the viewer, as an HTML frame."""
 
 class Solver:
-    """A solver that can be continued: each call of `solve` improves the line and the bound of the last.
+    """A solver that can be continued: each call of `solve` improves the line and the bound.
 
     Args:
         map: a map, its name or path, to solve from the start, or a game or state to continue.

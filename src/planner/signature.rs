@@ -1,6 +1,6 @@
-//! The search signature: a hash of planners' decisions, and of the solver's answers and proofs, with a
-//! fixed seed and fixed budgets. If a code change alters the signature, it has altered a search. Chess
-//! engines use node counts in this way.
+//! The search signature: a hash of planners' decisions, and of the solver's answers and proofs, with
+//! a fixed seed and fixed budgets. If a code change alters the signature, it has altered a search.
+//! Chess engines use node counts in this way.
 
 use std::hash::Hasher;
 use std::sync::Mutex;

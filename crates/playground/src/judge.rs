@@ -5,13 +5,15 @@
 
 use serde::Serialize;
 
-use getaway::game::{Move, State, World};
+use getaway::game::{Move, Plan, State, World};
 use getaway::search::Budget;
 use getaway::solve::{Judge, Outcome, Solution, SolverOptions, Verdict};
 
 /// Budget per move in each round, in simulated ticks.
 const ROUNDS: [u64; 4] = [20_000, 100_000, 1_000_000, 4_000_000];
 const MEMORY_MAX_BYTES: usize = 64 << 20;
+/// The page draws this many moves of a line.
+const LINE_MOVES_MAX: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
@@ -29,10 +31,13 @@ pub struct JudgedMove {
     pub final_tick: u16,
     /// A proven bound: no line that starts with the move ends in a later tick.
     pub bound: u16,
+    /// The first moves of the longest line found, from this move on.
+    pub line: Plan,
 }
 
-/// Judges in rounds, and calls `report` after each round that does not decide all moves.
-pub fn judge(world: &World, state: &State, mut report: impl FnMut(&Judgement)) -> Judgement {
+/// Judges in rounds, and calls `report` after each round that does not decide all moves. Ends early
+/// if `report` returns false.
+pub fn judge(world: &World, state: &State, mut report: impl FnMut(&Judgement) -> bool) -> Judgement {
     let options = SolverOptions { memory_max_bytes: MEMORY_MAX_BYTES, ..SolverOptions::default() };
     let mut judge = Judge::new(world, state, options);
     for (round, ticks) in ROUNDS.into_iter().enumerate() {
@@ -41,10 +46,11 @@ pub fn judge(world: &World, state: &State, mut report: impl FnMut(&Judgement)) -
             move |solution: &Solution| solution.is_optimal() || (rounds >= 2 && solution.outcome != Outcome::Undecided)
         };
         judge.advance(world, Budget::ticks(ticks), is_decided(round));
-        if judge.verdicts().iter().all(|verdict| is_decided(round + 1)(&verdict.solution)) {
+        let verdicts = judge.verdicts();
+        let is_done = verdicts.iter().all(|verdict| is_decided(round + 1)(&verdict.solution));
+        if is_done || !report(&judgement(state, &verdicts)) {
             break;
         }
-        report(&judgement(state, &judge.verdicts()));
     }
     judgement(state, &judge.verdicts())
 }
@@ -53,8 +59,10 @@ fn judgement(state: &State, verdicts: &[Verdict]) -> Judgement {
     let judged = |player_move: Move| {
         let of = |wanted: Move| verdicts.iter().find(|verdict| verdict.player_move == wanted);
         let own = of(player_move);
-        let Solution { outcome, final_tick, bound, .. } = own.or(of(Move::Stay))?.solution;
-        Some(JudgedMove { letter: player_move.letter(), is_blocked: own.is_none(), outcome, final_tick, bound })
+        let Solution { outcome, final_tick, bound, ref moves, .. } = own.or(of(Move::Stay))?.solution;
+        let line = std::iter::once(player_move).chain(moves.iter().copied().skip(1));
+        let line = line.take(LINE_MOVES_MAX).collect::<Vec<_>>().into();
+        Some(JudgedMove { letter: player_move.letter(), is_blocked: own.is_none(), outcome, final_tick, bound, line })
     };
     Judgement { tick: state.tick(), moves: Move::ALL.into_iter().filter_map(judged).collect() }
 }

@@ -1,7 +1,6 @@
 //! HTTP/1.1, one request per connection: reads requests and writes responses.
 
 use std::io::{ErrorKind, Read, Write};
-use std::str::FromStr;
 use std::time::Instant;
 
 use tungstenite::handshake::server::write_response;
@@ -60,11 +59,6 @@ impl Request {
         let expected = endpoint.split('/').skip(1);
         let is_same = |(expected, part): (&str, &String)| expected == part || expected.starts_with('{');
         expected.clone().count() == self.path.len() && expected.zip(&self.path).all(is_same)
-    }
-
-    pub fn number<T: FromStr>(&self, part: usize) -> Result<T, Failure> {
-        let text = &self.path[part];
-        text.parse().map_err(|_| (StatusCode::BAD_REQUEST, format!("{text:?} in the path: expected a number")))
     }
 
     /// Reads the body, of at most `max_bytes`.
@@ -160,21 +154,49 @@ pub(super) fn error((status, text): Failure) -> Response {
     response
 }
 
+/// A response in parts, sent one by one: the kind of the part, its length (four bytes,
+/// little-endian) and its bytes. The end of the connection ends the response.
+pub(super) struct Parts(Stream);
+
+impl Parts {
+    pub fn begin(mut stream: Stream) -> Option<Self> {
+        let mut response = Response::default();
+        add_fixed_headers(&mut response);
+        let mut bytes = Vec::new();
+        let _ = write_response(&mut bytes, &response);
+        stream.set_deadline(Instant::now() + ANSWER_TIMEOUT);
+        stream.write_all(&bytes).ok().map(|()| Self(stream))
+    }
+
+    /// Returns false if the client has left.
+    pub fn send(&mut self, kind: u8, content: &[u8]) -> bool {
+        self.0.set_deadline(Instant::now() + ANSWER_TIMEOUT);
+        let part = [&[kind][..], &(content.len() as u32).to_le_bytes(), content].concat();
+        !self.0.has_ended() && self.0.write_all(&part).is_ok()
+    }
+
+    pub fn end(self) {
+        self.0.finish();
+    }
+}
+
+fn add_fixed_headers(response: &mut Response) {
+    for (name, value) in FIXED_HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+}
+
 /// Writes a response to a request with `method`. Returns the stream if it is now a websocket.
 /// Otherwise closes it.
 pub(super) fn respond(mut stream: Stream, mut response: Response, method: &Method) -> Option<Stream> {
     let is_upgrade = response.status() == StatusCode::SWITCHING_PROTOCOLS;
-    let has_length = !is_upgrade && response.status() != StatusCode::NO_CONTENT;
     let length = response.body().len();
-    let headers = response.headers_mut();
-    for (name, value) in FIXED_HEADERS {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
+    add_fixed_headers(&mut response);
     if !is_upgrade {
-        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
-    if has_length {
-        headers.insert(header::CONTENT_LENGTH, length.into());
+        response.headers_mut().insert(header::CONTENT_LENGTH, length.into());
     }
     let mut bytes = Vec::new();
     let _ = write_response(&mut bytes, &response);

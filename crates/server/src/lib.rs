@@ -37,16 +37,17 @@ use thiserror::Error;
 
 use getaway::files::Existing;
 use getaway::recording::{RecordingError, RecordingWriter};
-use getaway_viewer::{Page, PageSource};
+use getaway_playground::{Engine, Games};
+use getaway_viewer::{EngineKind, Page, PageSource};
 use limits::{CLOSE_TIMEOUT, MAX_CONNECTIONS};
 use shared::{BotQueue, Shared};
-use site::{Games, Site};
+use site::Site;
 use viewers::Viewers;
 
 pub use event::Event;
 pub use game::{BotDisconnect, GameResult};
 pub use options::ServerOptions;
-pub use site::{ENDPOINTS, Endpoint};
+pub use site::ENDPOINTS;
 pub use viewer_server::ViewerServer;
 
 /// Room in the file table for files other than connections.
@@ -114,10 +115,9 @@ impl Server {
             events: Mutex::new(Some(sender)),
             is_ending: AtomicBool::new(false),
         });
-        let source = PageSource::Live { socket: true, human: false };
-        let page = Page::new(source, shared.options.playground.as_deref());
-        let games = Games::Live(Arc::clone(&shared.live));
-        let site = Arc::new(Site::new(page, games, address.ip().is_loopback(), Some(Arc::clone(&shared))));
+        let page = Page::new(PageSource::Engine(EngineKind::Server), None);
+        let engine = Engine::new(Games::Live(Arc::clone(&shared.live)));
+        let site = Arc::new(Site::new(page, engine, address.ip().is_loopback(), Some(Arc::clone(&shared))));
         thread::Builder::new().spawn(move || site.accept_all(&listener))?;
         Ok(Self { address, shared, events })
     }

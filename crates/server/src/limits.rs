@@ -27,7 +27,7 @@ pub const MAX_IDLE_FRAMES_PER_SECOND: u32 = 100;
 /// Time limit for sending a frame. A peer that reads too slowly is disconnected.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Time for pages to fetch the end of the last game. They poll every 250 ms, but a busy machine can
+/// Time for pages to fetch the end of the last game. They poll every 150 ms, but a busy machine can
 /// delay a browser for more than a second, and browsers slow down hidden pages.
 pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval between pings to viewers and waiting bots. A peer that has sent nothing for 2.5

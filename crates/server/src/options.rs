@@ -21,7 +21,6 @@ pub struct ServerOptions {
     /// The first game's file, such as `game.jsonl`; later games use `game-2.jsonl` and so on.
     pub recording: Option<PathBuf>,
     pub existing_recordings: Existing,
-    pub playground: Option<String>,
 }
 
 impl ServerOptions {
@@ -37,7 +36,6 @@ impl ServerOptions {
             rules: Rules::BLITZ_2025,
             recording: None,
             existing_recordings: Existing::Keep,
-            playground: None,
         }
     }
 

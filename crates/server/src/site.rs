@@ -1,13 +1,12 @@
-//! Serves HTTP on the port of `getaway view` or `getaway serve`. Every endpoint is in
-//! [`ENDPOINTS`], and every request must pass [`origin::check`]. Apart from websocket handshakes,
-//! GET requests receive only the page: any website can send a GET request, for example for an
-//! image, and browsers rarely add `Origin` to it. All other endpoints accept only POST requests.
-//! Requests can run only this library's planners.
+//! Serves HTTP on the port of `getaway view` or `getaway serve`: the page, and the engine behind it.
+//! Every request must pass [`origin::check`]. Apart from websocket handshakes, GET requests receive
+//! only the page: any website can send a GET request, for example for an image, and browsers rarely
+//! add `Origin` to it. The engine answers only POST requests, and runs only this library's planners.
 
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tungstenite::handshake::server::create_response_with_body;
 use tungstenite::http::header::{self, HeaderValue};
@@ -15,75 +14,55 @@ use tungstenite::http::{Method, StatusCode};
 
 use super::client;
 use super::event::Event;
-use super::http::{Failure, Request, Response, error, respond};
+use super::http::{Failure, Parts, Request, Response, error, respond};
 use super::limits::{ACCEPT_RETRY_DELAY, ANSWER_TIMEOUT, CLOSE_TIMEOUT, MAX_CONNECTIONS, VIEWER_SHUTDOWN_TIMEOUT};
 use super::origin::{self, Refusal};
 use super::permits::{Permit, Permits};
 use super::shared::Shared;
 use super::socket::Socket;
 use super::stream::Stream;
-use getaway::game::State as GameState;
-use getaway::protocol::to_json;
-use getaway_viewer::{
-    Analysis, Branch, GameLibrary, GameStates, LiveReplay, Page, RecordingSource, analysis_budget, body, pack,
-};
+use getaway_playground::Engine;
+use getaway_viewer::Page;
 
-const DROPPED_MAX_BYTES: usize = 64 << 20;
+const FILE_MAX_BYTES: usize = 64 << 20;
 const PATH_CHARS_MAX: usize = 100;
+/// Concurrent computations: one for each lane of a page.
+const COMPUTATIONS_MAX: usize = 3;
 
-type Answer = Result<Response, Failure>;
-
-#[derive(Clone, Debug)]
-pub struct Endpoint {
-    pub method: Method,
-    /// The path, with placeholders in braces.
-    pub path: &'static str,
-    answer: fn(&Site, &mut Request) -> Answer,
-}
-
-impl Endpoint {
-    const fn new(method: Method, path: &'static str, answer: fn(&Site, &mut Request) -> Answer) -> Self {
-        Self { method, path, answer }
-    }
-}
-
-pub static ENDPOINTS: [Endpoint; 7] = [
-    Endpoint::new(Method::GET, "/", page),
-    Endpoint::new(Method::POST, "/games", games),
-    Endpoint::new(Method::POST, "/open", open),
-    Endpoint::new(Method::POST, "/replay/{game}/{from}", replay),
-    Endpoint::new(Method::POST, "/analysis/{game}", analysis),
-    Endpoint::new(Method::POST, "/analysis/{game}/{index}/{moves}", branch_analysis),
-    Endpoint::new(Method::POST, "/branch/{game}/{index}/{moves}/{planner}", branch),
-];
-
-pub(crate) enum Games {
-    Recorded(Arc<GameLibrary>),
-    Live(Arc<LiveReplay>),
-}
+/// The method and the path of each endpoint, with placeholders in braces.
+pub static ENDPOINTS: [(Method, &str); 2] = [(Method::GET, "/"), (Method::POST, "/engine/{request}")];
 
 pub(crate) struct Site {
     page: Page,
-    games: Games,
+    engine: Engine,
     on_loopback: bool,
-    /// If set, analyses and branches are refused during a game: the bot needs the processor.
+    /// If set, only the running game is shown during a game: the bot needs the processor.
     game_server: Option<Arc<Shared>>,
     connections: Permits,
-    /// Limits concurrent computations. A game server allows one at a time, so that pages use at
-    /// most one thread. Otherwise two are allowed, so that a game can be opened while the list
-    /// waits for an analysis.
     computations: Permits,
+    /// When a page last asked for the running game.
+    watched_at: Mutex<Option<Instant>>,
 }
 
-fn status(code: StatusCode) -> Failure {
-    (code, String::new())
+/// A request for the engine.
+struct Question {
+    name: String,
+    /// The arguments in one line of JSON, then the attached file.
+    body: Vec<u8>,
+    _permit: Permit,
+}
+
+enum Answer {
+    Whole(Response),
+    OfEngine(Question),
 }
 
 impl Site {
-    /// Creates a site for `games`. With `on_loopback`, the `Host` header must name this machine.
-    pub fn new(page: Page, games: Games, on_loopback: bool, game_server: Option<Arc<Shared>>) -> Self {
-        let computations = Permits::new(if game_server.is_some() { 1 } else { 2 });
-        Self { page, games, on_loopback, game_server, connections: Permits::new(MAX_CONNECTIONS), computations }
+    /// With `on_loopback`, the `Host` header must name this machine.
+    pub fn new(page: Page, engine: Engine, on_loopback: bool, game_server: Option<Arc<Shared>>) -> Self {
+        let (connections, computations) = (Permits::new(MAX_CONNECTIONS), Permits::new(COMPUTATIONS_MAX));
+        let watched_at = Mutex::default();
+        Self { page, engine, on_loopback, game_server, connections, computations, watched_at }
     }
 
     /// Serves each connection in its own thread until the game server has ended.
@@ -111,6 +90,10 @@ impl Site {
     /// Ends the game server after the last game, once pages have fetched its end.
     fn end_if_over(&self) {
         if let Some(server) = self.game_server.as_ref().filter(|server| server.is_ending()) {
+            let watched_at = *self.watched_at.lock().unwrap_or_else(PoisonError::into_inner);
+            if watched_at.is_some_and(|at| at.elapsed() < VIEWER_SHUTDOWN_TIMEOUT) {
+                thread::sleep(VIEWER_SHUTDOWN_TIMEOUT);
+            }
             self.connections.wait_for_all(VIEWER_SHUTDOWN_TIMEOUT + CLOSE_TIMEOUT);
             server.end();
         }
@@ -118,27 +101,51 @@ impl Site {
 
     fn serve(&self, connection: TcpStream) {
         let Some(mut request) = Stream::over(connection).ok().and_then(Request::read) else { return };
-        let response = self.answer(&mut request).unwrap_or_else(error);
+        let answer = self.answer(&mut request);
         let Request { head, stream, unread, .. } = request;
-        if let (Some(stream), Some(server)) = (respond(stream, response, head.method()), &self.game_server) {
-            client::serve(Socket::new(stream, unread), server);
+        match answer {
+            Ok(Answer::OfEngine(question)) => self.compute(&question, stream),
+            Ok(Answer::Whole(response)) => {
+                if let (Some(stream), Some(server)) = (respond(stream, response, head.method()), &self.game_server) {
+                    client::serve(Socket::new(stream, unread), server);
+                }
+            }
+            Err(failure) => drop(respond(stream, error(failure), head.method())),
         }
     }
 
-    fn answer(&self, request: &mut Request) -> Answer {
+    /// Sends the answers of the engine as they are found: reports, then the answer or an error.
+    fn compute(&self, Question { name, body, .. }: &Question, stream: Stream) {
+        let Some(mut parts) = Parts::begin(stream) else { return };
+        let mut report = |text: &str| !self.is_refused(name) && parts.send(b'r', text.as_bytes());
+        match self.engine.answer_line(name, body, &mut report) {
+            Ok(answer) => parts.send(b'a', &answer),
+            Err(sentence) => parts.send(b'e', sentence.as_bytes()),
+        };
+        parts.end();
+    }
+
+    /// True during a game, for requests that take much processor time.
+    fn is_refused(&self, name: &str) -> bool {
+        let is_running = |server: &Arc<Shared>| server.live.is_running();
+        !matches!(name, "start" | "live" | "rules" | "decode" | "encode")
+            && self.game_server.as_ref().is_some_and(is_running)
+    }
+
+    fn answer(&self, request: &mut Request) -> Result<Answer, Failure> {
         let head = &request.head;
         origin::check(head.method(), head.headers(), self.on_loopback)
             .map_err(|Refusal { reason, remedy }| self.refuse(request, StatusCode::FORBIDDEN, reason, remedy))?;
-        let Some(endpoint) = ENDPOINTS.iter().find(|endpoint| request.matches(endpoint.path)) else {
+        let Some((expected, path)) = ENDPOINTS.iter().find(|(_, path)| request.matches(path)) else {
             let path: String = head.uri().path().chars().take(PATH_CHARS_MAX).collect();
             let reason = format!("nothing at {path:?}: expected the path /");
             return Err(self.refuse(request, StatusCode::NOT_FOUND, reason, "connect to the address without a path"));
         };
         let method = if head.method() == Method::HEAD { &Method::GET } else { head.method() };
-        if endpoint.method != *method {
-            return Err((StatusCode::METHOD_NOT_ALLOWED, format!("{method}: expected {}", endpoint.method)));
+        if expected != method {
+            return Err((StatusCode::METHOD_NOT_ALLOWED, format!("{method}: expected {expected}")));
         }
-        (endpoint.answer)(self, request)
+        if *path == "/" { self.page(request).map(Answer::Whole) } else { self.question(request).map(Answer::OfEngine) }
     }
 
     /// The answer to a refused request. Also reports it if it is a websocket handshake.
@@ -150,115 +157,33 @@ impl Site {
         (code, answer)
     }
 
-    /// Waits for the permit to compute an answer.
-    fn permit(&self) -> Result<Permit, Failure> {
-        self.computations.take(ANSWER_TIMEOUT).ok_or(status(StatusCode::SERVICE_UNAVAILABLE))
-    }
-
-    /// The states up to a frame. Fails with 404 for an unknown game or frame, and with 409 while
-    /// the game of a game server is running.
-    fn states(&self, game: u64, index: usize) -> Result<GameStates, Failure> {
-        let found = match &self.games {
-            Games::Recorded(library) => library.states(game, index),
-            Games::Live(live) => {
-                let mut found = live.states(game).ok_or(status(StatusCode::NOT_FOUND))?;
-                self.check_over(&found.states)?;
-                let is_known = index < found.states.len();
-                found.states.truncate(index + 1);
-                is_known.then_some(found)
-            }
-        };
-        found.ok_or(status(StatusCode::NOT_FOUND))
-    }
-
-    fn check_over(&self, states: &[GameState]) -> Result<(), Failure> {
-        let is_over = self.game_server.is_none() || states.last().is_some_and(GameState::is_over);
-        if is_over { Ok(()) } else { Err(status(StatusCode::CONFLICT)) }
-    }
-}
-
-fn page(site: &Site, request: &mut Request) -> Answer {
-    if site.game_server.is_some() && request.is_upgrade() {
-        return create_response_with_body(&request.head, Vec::new).map_err(|error| {
-            let reason = format!("not a websocket handshake: {error}");
-            site.refuse(request, StatusCode::BAD_REQUEST, reason, "use a websocket client (RFC 6455)")
-        });
-    }
-    let mut response = Response::new(site.page.html.clone().into_bytes());
-    let policy = format!("{}; frame-ancestors 'none'", site.page.policy);
-    let policy = HeaderValue::try_from(policy).map_err(|_| status(StatusCode::INTERNAL_SERVER_ERROR))?;
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
-    Ok(response)
-}
-
-fn games(site: &Site, _: &mut Request) -> Answer {
-    let Games::Recorded(library) = &site.games else { return Err(status(StatusCode::NOT_FOUND)) };
-    let _permit = site.permit()?;
-    Ok(Response::new(library.list().into_bytes()))
-}
-
-/// Adds a recording that was dropped on the page. The header `x-file-name` names the recording.
-/// Returns the game's number in the library.
-fn open(site: &Site, request: &mut Request) -> Answer {
-    let Games::Recorded(library) = &site.games else { return Err(status(StatusCode::NOT_FOUND)) };
-    let name = request.head.headers().get("x-file-name").and_then(|name| name.to_str().ok());
-    let name = name.unwrap_or("recording").to_owned();
-    let content = request.body(DROPPED_MAX_BYTES)?;
-    let _permit = site.permit()?;
-    let added = library.add(&RecordingSource::Memory(name.into(), content.into()));
-    let number = added.map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))?;
-    Ok(Response::new(number.to_string().into_bytes()))
-}
-
-/// The replay of a game from frame `from` on, in the format of [`body`]. Without a library, answers
-/// with the current game's replay, from the first frame if `game` is another game. This answer is
-/// empty before the first game.
-fn replay(site: &Site, request: &mut Request) -> Answer {
-    let (game, from) = (request.number(1)?, request.number(2)?);
-    let _permit = site.permit()?;
-    let (packed, missing) = match &site.games {
-        Games::Recorded(library) => (library.pack(game, from), StatusCode::NOT_FOUND),
-        Games::Live(live) => (live.pack(game, from), StatusCode::NO_CONTENT),
-    };
-    packed.map(|packed| Response::new(body(&packed))).ok_or(status(missing))
-}
-
-fn analysis(site: &Site, request: &mut Request) -> Answer {
-    let game = request.number(1)?;
-    let _permit = site.permit()?;
-    let json = match &site.games {
-        Games::Recorded(library) => library.analysis(game).ok_or(status(StatusCode::NOT_FOUND))?,
-        Games::Live(live) => {
-            let GameStates { title, world, states } = live.states(game).ok_or(status(StatusCode::NOT_FOUND))?;
-            site.check_over(&states)?;
-            to_json(&Analysis::of_states(&world, &states, Some(title), analysis_budget()))
+    fn page(&self, request: &Request) -> Result<Response, Failure> {
+        if self.game_server.is_some() && request.is_upgrade() {
+            return create_response_with_body(&request.head, Vec::new).map_err(|error| {
+                let reason = format!("not a websocket handshake: {error}");
+                self.refuse(request, StatusCode::BAD_REQUEST, reason, "use a websocket client (RFC 6455)")
+            });
         }
-    };
-    Ok(Response::new(json.into_bytes()))
-}
+        let mut response = Response::new(self.page.html.clone().into_bytes());
+        let policy = format!("{}; frame-ancestors 'none'", self.page.policy);
+        let policy = HeaderValue::try_from(policy).map_err(|_| (StatusCode::INTERNAL_SERVER_ERROR, String::new()))?;
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+        Ok(response)
+    }
 
-/// Plays a branch of a game from a frame on. [`Branch::parse`] describes the moves and planner.
-fn branch(site: &Site, request: &mut Request) -> Answer {
-    let (game, index) = (request.number(1)?, request.number(2)?);
-    let branch = parse_branch(&request.path[3], &request.path[4])?;
-    let _permit = site.permit()?;
-    let GameStates { world, states, .. } = site.states(game, index)?;
-    let from = states.last().ok_or(status(StatusCode::NOT_FOUND))?;
-    Ok(Response::new(body(&pack(&branch.play(&world, from), game, 0))))
-}
-
-fn branch_analysis(site: &Site, request: &mut Request) -> Answer {
-    let (game, index) = (request.number(1)?, request.number(2)?);
-    let branch = parse_branch(&request.path[3], "-")?;
-    let _permit = site.permit()?;
-    let GameStates { title, world, mut states } = site.states(game, index)?;
-    let from = states.pop().ok_or(status(StatusCode::NOT_FOUND))?;
-    states.extend(world.states_along(&from, &branch.moves));
-    let analysis = Analysis::of_states(&world, &states, Some(title), analysis_budget());
-    Ok(Response::new(to_json(&analysis).into_bytes()))
-}
-
-fn parse_branch(moves: &str, planner: &str) -> Result<Branch, Failure> {
-    Branch::parse(moves, planner).map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
+    /// Reads a request for the engine.
+    fn question(&self, request: &mut Request) -> Result<Question, Failure> {
+        let name = request.path[1].clone();
+        if self.is_refused(&name) {
+            return Err((StatusCode::CONFLICT, "a bot is playing: ask again when its game is over".to_owned()));
+        }
+        if name == "live" {
+            *self.watched_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
+        let body = request.body(FILE_MAX_BYTES)?;
+        let permit = self.computations.take(ANSWER_TIMEOUT);
+        let permit = permit.ok_or((StatusCode::SERVICE_UNAVAILABLE, "the server is busy: try again".to_owned()))?;
+        Ok(Question { name, body, _permit: permit })
+    }
 }

@@ -102,6 +102,11 @@ impl Stream {
         Waker(Arc::clone(&self.inbox))
     }
 
+    /// True if the peer sends no more bytes.
+    pub fn has_ended(&self) -> bool {
+        self.inbox.lock().has_ended
+    }
+
     /// Tells the peer that no more bytes follow, and waits briefly for the peer to do the same. If a
     /// connection is closed with unread bytes, the peer may lose the last bytes that it was sent.
     pub fn finish(mut self) {

@@ -2,21 +2,22 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
-use super::site::{Games, Site};
-use getaway_viewer::{GameLibrary, LiveReplay, Page};
+use super::site::Site;
+use getaway_playground::Engine;
+use getaway_viewer::{EngineKind, Page, PageSource};
 
-/// Serves the viewer's page to this machine only.
+/// Serves the page to this machine only.
 pub struct ViewerServer {
     listener: TcpListener,
     site: Arc<Site>,
 }
 
 impl ViewerServer {
-    /// Binds to a port; 0 means any free port. Without a library, pages show the replay in `live`.
-    pub fn bind(port: u16, page: Page, live: Arc<LiveReplay>, library: Option<Arc<GameLibrary>>) -> io::Result<Self> {
+    /// Binds to a port; 0 means any free port.
+    pub fn bind(port: u16, engine: Engine) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
-        let games = library.map_or(Games::Live(live), Games::Recorded);
-        Ok(Self { listener, site: Arc::new(Site::new(page, games, true, None)) })
+        let page = Page::new(PageSource::Engine(EngineKind::Server), None);
+        Ok(Self { listener, site: Arc::new(Site::new(page, engine, true, None)) })
     }
 
     pub fn local_addr(&self) -> io::Result<SocketAddr> {

@@ -1,6 +1,6 @@
 //! Checks certificates. The verifier replays the line in the *literal model* of
-//! `getaway_reference`. With the threats of this model, the *literal threats*, it repeats the sweeps of
-//! the proof until the bound is proven.
+//! `getaway_reference`. With the threats of this model, the *literal threats*, it repeats the sweeps
+//! of the proof until the bound is proven.
 //!
 //! Repeating the sweeps proves the bound, for the following reasons:
 //!
@@ -20,8 +20,9 @@
 //!   of a known set, or, if no known set contains it, all possible states. So the layers contain
 //!   the state of every game that reaches the target. If the last layer is not empty, the sweep
 //!   goes back from it to the first layer that the certificate lists, and drops states without a
-//!   successor. The listed layers become known sets (see `Verifier::add_known`). A new known set replaces known sets over the same threats or some of
-//!   them. If known sets over these and more threats exist, the new set restricts them instead.
+//!   successor. The listed layers become known sets (see `Verifier::add_known`). A new known set
+//!   replaces known sets over the same threats or some of them. If known sets over these and more
+//!   threats exist, the new set restricts them instead.
 //! - If a layer is empty, no game reaches the target. An exhaustive search is a sweep in which all
 //!   threats that see the player join in the first tick.
 //!
@@ -634,10 +635,10 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
     }
 
     /// Restricts the allowed tiles to those of the set. Returns false if the tick is not in
-    /// `known_ticks`. Otherwise, the set replaces known sets over its
-    /// threats or some of them. If there are known sets over its threats and others, it restricts
-    /// them. If not, it becomes a known set, unless all known sets would then exceed `BYTES_MAX`.
-    /// Counted draws are treated like an additional threat.
+    /// `known_ticks`. Otherwise, the set replaces known sets over its threats or some of them. If
+    /// there are known sets over its threats and others, it restricts them. If not, it becomes a
+    /// known set, unless all known sets would then exceed `BYTES_MAX`. Counted draws are treated
+    /// like an additional threat.
     fn add_known(&mut self, tick: usize, cover: Cover<N, W>, known_ticks: &[u16]) -> Result<bool, String> {
         self.board.spend(cover.layer().groups.len())?;
         let allowed = &mut self.target.allowed[tick];

@@ -20,7 +20,6 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::branch::branch;
 use super::game_log::{GameLog, LoggedTick};
 use super::replay::Replay;
 use getaway::game::{LAST_TICK, Move, POINTS_PER_TICK, Plan, Position, State, Status, World};
@@ -29,6 +28,8 @@ use getaway::protocol::Mistakes;
 use getaway::search::BudgetMeter;
 use getaway::solve::{Outcome, Solver, SolverOptions};
 
+/// Number of annotated frames at the end of a surviving line.
+const LINE_ANNOTATED_FRAMES: usize = 60;
 pub const ROOM_TICKS: u16 = 16;
 /// Maximum simulated ticks per probe in the first round. Each further round quadruples the limit.
 const PROBE_TICKS: u64 = 250_000;
@@ -182,7 +183,8 @@ impl Analysis {
     pub fn line_replay<'a>(&self, world: &World, mut states: impl Iterator<Item = &'a State>) -> Option<Replay> {
         let tick = self.last_savable_tick?;
         let from = states.find(|state| state.tick() == tick)?;
-        Some(branch("surviving line", world, from, self.line.as_ref()?))
+        let states = world.states_along(from, self.line.as_ref()?);
+        Some(Replay::of_branch("surviving line", "branch", world, &states, LINE_ANNOTATED_FRAMES))
     }
 
     fn new(

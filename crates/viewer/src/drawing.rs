@@ -14,6 +14,9 @@ pub(crate) const DRAWING: &str = include_str!("page/drawing.json");
 pub(crate) struct Drawing {
     /// The keys are `player`, `unknown` and the names of the threats' styles.
     pub sprites: BTreeMap<String, Sprite>,
+    /// The marks of the page's timeline, which only the page draws.
+    #[serde(rename = "marks")]
+    _marks: serde::de::IgnoredAny,
     /// The keys are `light` and `dark`.
     pub themes: BTreeMap<String, BTreeMap<String, String>>,
     pub layers: LayerStyle,

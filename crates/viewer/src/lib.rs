@@ -4,11 +4,12 @@
 //! Guarantees: annotations are computed with the bot's own simulator and planners. The page and the
 //! image renderers draw them in the style of `page/drawing.json`.
 
+mod address;
 mod analysis;
 mod annotation;
-mod branch;
 #[cfg_attr(not(feature = "picture"), allow(dead_code, reason = "only pictures and scripts read some fields"))]
 mod drawing;
+mod game;
 mod game_log;
 mod library;
 mod live;
@@ -19,21 +20,20 @@ mod picture;
 mod played;
 mod recorded;
 mod replay;
-mod shared_game;
 mod svg;
 
+pub use address::{Address, Position, bundled_maps, decode, encode};
 pub use analysis::{ANALYSIS_TICKS, Analysis, CommandCounts, Fall, LossKind, ROOM_TICKS};
 pub use annotation::{Annotation, Intent, IntentKind};
-pub use branch::{Branch, BranchError};
+pub use game::Game;
 pub use game_log::{GameLog, LoggedTick, Misprediction, OtherGame, RecordingSource};
-pub use library::{GameLibrary, LibraryError, analysis_budget};
-pub use live::{GameStates, LiveReplay};
+pub use library::{GameLibrary, LibraryError};
+pub use live::LiveReplay;
 pub use pack::{body, pack};
-pub use page::{Page, PageSource, game_json};
+pub use page::{EngineKind, Page, PageSource, TOKENS, game_json};
 #[cfg(feature = "picture")]
 pub use picture::{GifOptions, Layers, PictureError, PictureOptions, Pixels, Theme, gif, pixels, png};
 pub use played::PlayedGame;
 pub use recorded::Positions;
 pub use replay::{Frame, GameHeader, Mark, MarkKind, Replay};
-pub use shared_game::{Shareable, SharedGame};
 pub use svg::{svg, svg_animation};

@@ -8,8 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::address::Address;
 use super::pack::pack;
-use super::replay::{ReplayBuilder, forecast, shareable};
+use super::replay::{ReplayBuilder, forecast};
 use getaway::game::{State, World};
 use getaway::recording::WireNotes;
 
@@ -42,12 +43,6 @@ struct Built {
     forecast_at: Option<Instant>,
 }
 
-pub struct GameStates {
-    pub title: String,
-    pub world: Arc<World>,
-    pub states: Vec<State>,
-}
-
 type News = (Vec<State>, Vec<(usize, WireNotes)>);
 
 impl LiveReplay {
@@ -75,11 +70,9 @@ impl LiveReplay {
         }
     }
 
-    /// A copy of the states of game `number` so far; `None` if this is not the current game.
-    pub fn states(&self, number: u64) -> Option<GameStates> {
-        let game = lock(&self.game);
-        let game = game.as_ref().filter(|game| game.number == number)?;
-        Some(GameStates { title: game.title.clone(), world: Arc::clone(&game.world), states: game.states.clone() })
+    /// True from the first state of a game to its last.
+    pub fn is_running(&self) -> bool {
+        lock(&self.game).as_ref().is_some_and(|game| game.states.last().is_some_and(|state| !state.is_over()))
     }
 
     /// The packed replay of the current game: from frame `from` on if `game` is the number of this
@@ -111,8 +104,8 @@ impl LiveReplay {
         }
         let Built { builder, world, note_count, .. } = built.as_mut()?;
         let frame_count = builder.replay.frames.len();
-        if frame_count == 0 {
-            builder.replay.shareable = shareable(&game.title, world, game.states.first());
+        if builder.replay.address.is_none() && game.states.last().is_some_and(State::is_over) {
+            builder.replay.address = Address::of_states(&game.title, world, &game.states);
         }
         Some((game.states[frame_count..].to_vec(), game.notes[*note_count..].to_vec()))
     }
@@ -168,7 +161,7 @@ mod tests {
             live.push(&state);
             let first = header(&live.pack(number - 1, 9));
             assert_eq!((&first["game"], &first["from"], &first["count"]), (&number.into(), &0.into(), &1.into()));
-            assert!(first["shareable"].is_object(), "the first state is the start");
+            assert!(first["address"].is_null(), "the game has not ended");
             assert!(first["forecast"].as_u64() > Some(0) && first["status"] == "running" && first["isLive"] == true);
             for _ in 0..3 {
                 world.step(&mut state, Move::Stay);
@@ -186,6 +179,7 @@ mod tests {
                 (&"caught".into(), &false.into(), &0.into())
             );
             assert_eq!(last["score"], world.score(&state));
+            assert_eq!(last["address"]["moves"], state.tick() - 1);
         }
     }
 }

@@ -13,10 +13,10 @@
 
 use serde::Serialize;
 
+use super::address::Address;
 use super::annotation::{Annotation, Intent, IntentKind};
 use super::recorded::Positions;
 use super::replay::{Frame, GameHeader, Mark, Replay, phases};
-use super::shared_game::Shareable;
 use getaway::game::{LAST_TICK, POINTS_PER_TICK, Status};
 
 /// The arrival that is stored for a tile that no threat can ever reach.
@@ -47,7 +47,7 @@ struct Header<'a> {
     marks: &'a [Mark],
     about: &'a GameHeader,
     #[serde(skip_serializing_if = "Option::is_none")]
-    shareable: &'a Option<Shareable>,
+    address: &'a Option<Address>,
     game: u64,
     /// Index of the first packed frame.
     from: usize,
@@ -84,7 +84,7 @@ pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
         score: replay.score(),
         marks: &replay.marks,
         about: &replay.header,
-        shareable: &replay.shareable,
+        address: &replay.address,
         game,
         from,
         count: replay.frames.len() - from,

@@ -8,24 +8,49 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
+use super::address::bundled_maps;
 use super::analysis::Analysis;
 use super::drawing::DRAWING;
 use super::pack::pack;
 use super::replay::Replay;
+use getaway::game::{Rules, World};
 use getaway::protocol::{for_script, to_json};
 
 const TEMPLATE: &str = include_str!("page/index.html");
-const STYLE: &str = include_str!("page/style.css");
+/// The colours of all pages, as a style sheet.
+pub const TOKENS: &str = include_str!("page/tokens.css");
+const STYLE: &str = concat!(include_str!("page/tokens.css"), include_str!("page/page.css"));
+/// The scripts of all pages.
 const SCRIPTS: [&str; 8] = [
     include_str!("page/replay.js"),
     include_str!("page/map_view.js"),
     include_str!("page/timeline.js"),
     include_str!("page/player.js"),
-    include_str!("page/analysis.js"),
+    include_str!("page/tasks.js"),
     include_str!("page/library.js"),
-    include_str!("page/playground_link.js"),
-    include_str!("page/live.js"),
+    include_str!("page/address.js"),
+    include_str!("page/main.js"),
 ];
+/// The scripts that only a page with an engine needs.
+const ENGINE_SCRIPTS: [&str; 6] = [
+    include_str!("page/engine.js"),
+    include_str!("page/session.js"),
+    include_str!("page/judge.js"),
+    include_str!("page/maps.js"),
+    include_str!("page/rules.js"),
+    include_str!("page/share.js"),
+];
+/// The map that the page shows until its engine answers.
+const FIRST_MAP: &str = "market-square";
+
+/// Where the page's engine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EngineKind {
+    /// In the server of the page.
+    Server,
+    /// In `worker.mjs`, beside the page.
+    Worker,
+}
 
 #[derive(Clone, Copy, Debug)]
 pub enum PageSource<'a> {
@@ -36,14 +61,8 @@ pub enum PageSource<'a> {
     /// The list of a gallery, from [`GameLibrary::list`](crate::GameLibrary::list). The page of a
     /// game is in the same folder and is called `NAME.html`, where `NAME` is the game's name.
     Gallery(&'a str),
-    Library,
-    /// A game in progress, requested from the page's server.
-    Live {
-        /// True if the server also pushes each state over a websocket.
-        socket: bool,
-        /// True if the user moves the player from the first tick on.
-        human: bool,
-    },
+    /// The page with an engine, which plays, judges and solves.
+    Engine(EngineKind),
 }
 
 #[derive(Clone, Debug)]
@@ -54,11 +73,11 @@ pub struct Page {
 }
 
 impl Page {
-    /// Builds a page. If `playground` is given, games that can be shared have a link to the
-    /// playground at this address.
+    /// Builds a page. If `playground` is given, a page without an engine links its game to the page
+    /// with an engine at this address.
     pub fn new(source: PageSource, playground: Option<&str>) -> Self {
-        let is_served = matches!(source, PageSource::Live { .. } | PageSource::Library);
-        let ([before, after], policy) = Self::around(if is_served { "'self'" } else { "'none'" }, playground);
+        let engine = if let PageSource::Engine(kind) = source { Some(kind) } else { None };
+        let ([before, after], policy) = Self::around(engine, playground);
         Self { html: [before, game_json(source), after].concat(), policy }
     }
 
@@ -66,36 +85,59 @@ impl Page {
     /// games. The document may add fields to the data: `tick`, the tick to open, and `beside`, a
     /// second game with its `title`.
     pub fn halves(playground: Option<&str>) -> [String; 2] {
-        Self::around("'none'", playground).0
+        Self::around(None, playground).0
     }
 
-    /// The HTML before and after the data, and the policy. Scripts may connect only to `connect`.
-    fn around(connect: &str, playground: Option<&str>) -> ([String; 2], String) {
-        let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
+    /// The HTML before and after the data, and the policy.
+    fn around(engine: Option<EngineKind>, playground: Option<&str>) -> ([String; 2], String) {
+        let more_scripts = if engine.is_some() { &ENGINE_SCRIPTS[..] } else { &[] };
+        let scripts = more_scripts.iter().chain(&SCRIPTS).map(|script| compact(script));
+        let script = format!("\"use strict\";\n{}", scripts.collect::<String>());
+        let (connect, more, head) = match engine {
+            None => ("'none'", "", ""),
+            Some(EngineKind::Server) => ("'self'", "", ""),
+            Some(EngineKind::Worker) => ("'self'", " 'self' 'wasm-unsafe-eval'", PRELOADS),
+        };
         let policy = format!(
-            "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; connect-src {connect}; base-uri 'none'; form-action 'none'",
+            "default-src 'none'; script-src '{}'{more}; style-src '{}'; img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'",
             hash(&script),
             hash(STYLE),
         );
         let (before, after) = TEMPLATE.split_once("{{REPLAY}}").expect("the template has a place for the game");
         let playground = playground.unwrap_or_default().replace('&', "&amp;").replace('"', "&quot;");
-        let before = before.replace("{{PLAYGROUND}}", &playground);
+        let before = before.replace("{{PLAYGROUND}}", &playground).replace("{{HEAD}}", head);
         let before = before.replace("{{POLICY}}", &policy).replace("{{STYLE}}", STYLE).replace("{{DRAWING}}", DRAWING);
         ([before, after.replace("{{SCRIPT}}", &script)], policy)
     }
+}
+
+/// The engine is requested together with the page's other files.
+const PRELOADS: &str = "<link rel=\"preload\" href=\"engine.bin\" as=\"fetch\" crossorigin>\n\
+    <link rel=\"modulepreload\" href=\"worker.mjs\">\n<link rel=\"modulepreload\" href=\"engine.mjs\">\n\
+    <meta property=\"og:title\" content=\"getaway: outlast the threats\">\n\
+    <meta property=\"og:image\" content=\"preview.png\">";
+
+/// Removes indentation and whole lines of comments.
+fn compact(script: &str) -> String {
+    let is_code = |line: &&str| {
+        !line.is_empty() && !line.starts_with("//") && !line.starts_with(['*']) && !line.starts_with("/**")
+    };
+    script.lines().map(str::trim).filter(is_code).fold(String::new(), |code, line| code + line + "\n")
 }
 
 fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64.encode(&Sha256::digest(text.as_bytes())))
 }
 
-/// The data for the script: `{"gallery": [...]}`, `{"library": true}`, `{"live": {"socket": true,
-/// "human": false}}`, or `{"header": ..., "data": <base64 of gzip>}`. The last form may also
-/// contain `isInGallery`, an `analysis`, and the surviving line as `line`.
+/// The data for the script: `{"gallery": [...]}`, or `{"header": ..., "data": <base64 of gzip>}`.
+/// The second form may also contain `engine` (`server` or `worker`), `isInGallery`, an `analysis`,
+/// and the surviving line as `line`.
 pub fn game_json(source: PageSource) -> String {
     let (replay, analysis, line) = match source {
-        PageSource::Live { socket, human } => return format!("{{\"live\":{{\"socket\":{socket},\"human\":{human}}}}}"),
-        PageSource::Library => return "{\"library\":true}".to_owned(),
+        PageSource::Engine(kind) => {
+            let name = if kind == EngineKind::Server { "server" } else { "worker" };
+            return packed_json(&first_frame()).replacen('{', &format!("{{\"engine\":\"{name}\","), 1);
+        }
         PageSource::Gallery(list) => return format!("{{\"gallery\":{}}}", for_script(list)),
         PageSource::Replay(replay) => (replay, None, None),
         PageSource::Analysed(replay, analysis, line) | PageSource::InGallery(replay, analysis, line) => {
@@ -117,6 +159,12 @@ pub fn game_json(source: PageSource) -> String {
     json
 }
 
+fn first_frame() -> Replay {
+    let map = bundled_maps().iter().find(|map| map.name == FIRST_MAP).expect("a bundled map");
+    let world = World::new(&map.layout, &Rules::BLITZ_2025).expect("a bundled map is valid");
+    Replay::of_states(FIRST_MAP, "", &world, &[world.start()])
+}
+
 fn packed_json(replay: &Replay) -> String {
     let (header, bytes) = pack(replay, 0, 0);
     let mut zipped = GzEncoder::new(Vec::new(), Compression::best());
@@ -130,17 +178,17 @@ fn packed_json(replay: &Replay) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::{Layout, Rules, World};
+    use getaway::game::Layout;
 
     #[test]
     fn policy_allows_exactly_the_embedded_script_and_style() {
-        let Page { html, policy } = Page::new(PageSource::Live { socket: true, human: false }, None);
+        let Page { html, policy } = Page::new(PageSource::Engine(EngineKind::Worker), None);
         let script =
             html.split_once("<script>").and_then(|(_, rest)| rest.split_once("</script>")).expect("a script").0;
         let style = html.split_once("<style>").and_then(|(_, rest)| rest.split_once("</style>")).expect("a style").0;
         assert!(policy.contains(&format!("script-src '{}'", hash(script))), "{policy}");
         assert!(policy.contains(&format!("style-src '{}'", hash(style))), "{policy}");
-        assert!(!policy.contains("unsafe"), "{policy}");
+        assert!(!policy.replace("wasm-unsafe-eval", "").contains("unsafe"), "{policy}");
         assert_eq!(html.matches("{{").count(), 0, "unfilled placeholder");
     }
 

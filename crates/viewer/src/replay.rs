@@ -4,10 +4,11 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::address::Address;
 use super::annotation::{Annotation, Annotator};
+use super::game::Game;
 use super::game_log::{GameLog, LoggedTick, RecordingSource};
 use super::recorded::Positions;
-use super::shared_game::Shareable;
 use getaway::game::{LAST_TICK, Layout, POINTS_PER_TICK, Personality, Position, Rules, State, Status, World};
 use getaway::planner::Budget;
 use getaway::recording::{RecordingError, WireNotes};
@@ -68,8 +69,8 @@ pub struct Replay {
     pub is_live: bool,
     pub note: Option<String>,
     pub header: GameHeader,
-    /// The data for a link to the playground; `None` if there is no link.
-    pub shareable: Option<Shareable>,
+    /// `None` while the game is running, and for a game that an address cannot hold.
+    pub address: Option<Address>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -138,7 +139,7 @@ impl Replay {
             is_live: true,
             note: None,
             header: GameHeader::default(),
-            shareable: None,
+            address: None,
         }
     }
 
@@ -166,7 +167,7 @@ impl Replay {
         }
         let mut replay = builder.replay;
         replay.is_live = false;
-        replay.shareable = shareable(&replay.title, world, states.first());
+        replay.address = Address::of_states(&replay.title, world, states);
         if let Some(state) = states.last().filter(|state| !state.is_over()) {
             replay.forecast = forecast(world, state);
         }
@@ -189,7 +190,7 @@ impl Replay {
         let mut builder = ReplayBuilder::with(replay, log.indices.clone());
         builder.replay.note = log.note();
         builder.replay.header = GameHeader::of_log(log);
-        builder.replay.shareable = Shareable::of_log(log);
+        builder.replay.address = Address::of(Game::of_log(log));
         for tick in &log.ticks {
             let replayed = tick.state.as_ref().filter(|_| tick.is_exact);
             builder.push_logged(world, tick, replayed);
@@ -295,11 +296,6 @@ impl ReplayBuilder {
         let marks = marks_of(&replay.rules, &replay.frames, replay.status, &replay.styles);
         replay.marks.extend(marks.map(|(kind, text)| Mark { index, kind, text }));
     }
-}
-
-/// Returns `None` if `first` is not the start of the game, or if the map is too large.
-pub(super) fn shareable(name: &str, world: &World, first: Option<&State>) -> Option<Shareable> {
-    first.filter(|&first| *first == world.start()).and_then(|_| Shareable::of_world(name, world))
 }
 
 pub(super) fn forecast(world: &World, state: &State) -> Vec<Positions> {

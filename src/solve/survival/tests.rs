@@ -109,7 +109,7 @@ fn answer_depends_on_seed_and_limit_only() {
 fn memory_stays_below_its_bound() {
     let world = world("..........\n.O......O.\n..........\n....P.....\n..........\n.O......H.", &Rules::BLITZ_2025);
     let memory_max_bytes = 2_000_000;
-    let mut survival = SurvivalSearch::new(SolverOptions { seed: 1, memory_max_bytes, ..SolverOptions::default() });
+    let mut survival = SurvivalSearch::new(SolverOptions { seed: 1, memory_max_bytes });
     survival.solve(&world, &world.start(), Budget::ticks(1));
     survival.width = usize::MAX;
     survival.wide_until = usize::MAX;

@@ -124,14 +124,20 @@ def wait_for_frame(page: Page) -> None:
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
-def open_analysed(page: Page, url: str) -> None:
+def start(page: Page, url: str) -> Page:
     page.goto(url)
-    wait_until(page, "window.viewer?.analysis !== null && window.viewer?.replay?.last >= 0")
+    wait_until(page, "document.body?.dataset.ready !== undefined")
+    return page
+
+
+def open_analysed(page: Page, url: str) -> None:
+    start(page, url)
+    wait_until(page, "window.board?.analysis !== null && window.board?.replay?.last >= 0")
 
 
 def open_game_of_user(page: Page, view: View) -> None:
-    page.goto(view("roundabout", "--planner", "human"))
-    wait_until(page, "window.panel?.branch != null")
+    start(page, view("roundabout", "--planner", "human"))
+    assert page.evaluate("session.game.name") == "roundabout"
 
 
 def assert_board_is_clear(page: Page, *others: str) -> None:
@@ -171,7 +177,7 @@ def violations(page: Page) -> list[dict[str, Any]]:
 
 def tick(page: Page) -> int:
     wait_for_frame(page)
-    return int(page.locator("#tick").inner_text())
+    return int(page.locator("#tick").inner_text().replace(",", ""))
 
 
 def drop(page: Page, file: Path, name: str) -> None:

@@ -74,7 +74,7 @@ def test_foreign_pages_cannot_open_a_websocket(
     # the foreign site.
     page.goto(f"http://{REBOUND}:{port}/")
     assert page.evaluate(OPEN_SOCKET, f"ws://{REBOUND}:{port}/") == "refused"
-    assert page.evaluate("fetch('/replay/0/0', { method: 'POST' }).then(({ status }) => status)") == 403
+    assert page.evaluate("fetch('/engine/start', { method: 'POST' }).then(({ status }) => status)") == 403
     # The server's own page may open a socket under each of this machine's local names.
     for host in ("0.0.0.0", "127.0.0.1", "localhost"):
         page.goto(f"http://{host}:{port}/")
@@ -98,7 +98,7 @@ Path(__file__).with_name("reached").touch()
 def plan(state):
     return "."
 """
-PATHS = ["/branch/1/0/m/canary:plan", "/branch/1/0/m/survival", "/analysis/1", "/replay/1/0", "/games", "/open", "/"]
+PATHS = ["/engine/play", "/engine/solve", "/engine/recording_analysis", "/engine/live", "/engine/games", "/engine/start", "/"]
 # Sends requests of many kinds to each URL, and returns their outcomes.
 ATTEMPTS = """async (urls) => {
   const attempt = (start) => new Promise((done) => { start(done); setTimeout(() => done("nothing"), 3000); });

@@ -19,9 +19,9 @@ import pytest
 from playwright.sync_api import Frame, Page, expect
 
 import getaway
-from conftest import ROOT, TARGET, RealServer
+from conftest import ROOT, TARGET
 
-from .conftest import CAUGHT, KEYS, OpenPage, View, assert_board_is_clear, drop, load_axe, stay, tick, violations, wait_until
+from .conftest import CAUGHT, KEYS, OpenPage, View, assert_board_is_clear, drop, load_axe, start, tick, violations, wait_until
 
 FOLDER = TARGET / "playground"
 SCRIPT = "<img src=x onerror='window.hacked = 1'>"
@@ -41,22 +41,32 @@ def served(folder: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def static() -> Iterator[str]:
+    """The page as static files, with the engine as WebAssembly."""
     if not (FOLDER / "engine.bin").exists():
         pytest.skip("no playground found: expected tools/playground.sh to have built it")
     with served(FOLDER) as address:
         yield address
 
 
-def test_page_and_engine_are_small_over_the_wire(url: str) -> None:
-    texts = [file for file in FOLDER.iterdir() if file.suffix in {".css", ".html", ".js", ".mjs"}]
+@pytest.fixture(params=["server", "worker"])
+def url(request: pytest.FixtureRequest, view: View) -> str:
+    """The page with each of its two engines."""
+    if request.param == "server":
+        return view()
+    address: str = request.getfixturevalue("static")
+    return address
+
+
+def test_page_and_engine_are_small_over_the_wire(static: str) -> None:
+    texts = [file for file in FOLDER.iterdir() if file.suffix in {".html", ".mjs"}]
     packed = sum(len(gzip.compress(file.read_bytes())) for file in texts)
-    assert len(texts) > 10
+    assert len(texts) == 3
     assert packed + (FOLDER / "engine.bin").stat().st_size <= 650_000
 
 
 @pytest.mark.parametrize("track", ["changed-rules", "crowds", "large", "mazes", "real-like"])
-def test_records_of_the_benchmark_open_in_the_playground(page: Page, url: str, track: str, tmp_path: Path) -> None:
+def test_records_of_the_benchmark_open_in_the_playground(page: Page, static: str, track: str, tmp_path: Path) -> None:
     (tmp_path / "playground").symlink_to(FOLDER)
     (tmp_path / "benchmark").symlink_to(ROOT / "benchmark")
     with served(tmp_path) as site:
@@ -65,16 +75,10 @@ def test_records_of_the_benchmark_open_in_the_playground(page: Page, url: str, t
         name = page.locator("li strong").first.inner_text()
         page.locator("li button").first.click()
         page.wait_for_url("**/playground/**")
-        wait_until(page, "document.body.dataset.ready !== undefined")
+        wait_until(page, "document.body?.dataset.ready !== undefined")
         wait_until(page, f"session.game?.name === {json.dumps(name.split('/')[1])}")
         record = (ROOT / "benchmark" / "records" / f"{name}.txt").read_text().splitlines()
         assert page.evaluate("session.game.moves") == json.loads(record[3])["actions"]
-
-
-def start(page: Page, url: str) -> Page:
-    page.goto(url)
-    wait_until(page, "document.body.dataset.ready !== undefined")
-    return page
 
 
 def open_game(page: Page, name: str, moves: str = "", text: str | None = None) -> None:
@@ -102,7 +106,7 @@ def test_opens_with_a_chase_and_asks_no_other_host(page: Page, url: str) -> None
     elsewhere: list[str] = []
     page.on("request", lambda request: elsewhere.append(request.url) if not request.url.startswith((url, "data:", "blob:")) else None)
     start(page, url)
-    wait_until(page, "session.board.playing && session.board.index > 905")
+    wait_until(page, "session.game?.moves.length > 1000 && board.playing && board.index > 905")
     expect(page.locator("#title")).to_have_text("market-square")
     assert page.url == url
     assert elsewhere == []
@@ -114,15 +118,15 @@ def test_arrow_keys_play_the_same_game_as_the_library(page: Page, url: str) -> N
     moves = "RRUL.D"
     for move in moves:
         page.keyboard.press(KEYS[move])
-    wait_until(page, f"session.game.moves === {json.dumps(moves)} && session.board.index === {len(moves)}")
+    wait_until(page, f"session.game.moves === {json.dumps(moves)} && board.index === {len(moves)}")
     game = getaway.Game("roundabout")
     for move in moves:
         game.step("LRUD.".index(move))
     positions = [*game.state.player, *(number for threat in game.state.threats for number in threat.position)]
-    shown = page.evaluate("[...session.board.replay.frames[session.board.index].positions]")
+    shown = page.evaluate("[...board.replay.frames[board.index].positions]")
     assert [*shown[:2], *(number for i in range(2, len(shown), 3) for number in shown[i : i + 2])] == positions
     page.keyboard.press("Backspace")
-    wait_until(page, f"session.game.moves === {json.dumps(moves[:-1])} && session.board.index === {len(moves) - 1}")
+    wait_until(page, f"session.game.moves === {json.dumps(moves[:-1])} && board.index === {len(moves) - 1}")
     assert tick(page) == len(moves)
     page.locator("#new-game").click()
     wait_until(page, "session.game.moves === '' && session.index === 0")
@@ -138,8 +142,8 @@ def test_judged_moves_are_those_of_the_library(page: Page, url: str) -> None:
             moves += move
             game.step(move)
         open_game(page, name, moves)
-        wait_until(page, "session.board.judgement?.isFinal === true")
-        shown = page.evaluate("session.board.judgement.moves.filter((move) => !move.is_blocked).map(({ letter, outcome }) => [letter, outcome])")
+        wait_until(page, "session.judgement?.isFinal === true")
+        shown = page.evaluate("session.judgement.moves.filter((move) => !move.is_blocked).map(({ letter, outcome }) => [letter, outcome])")
         native = {"LRUD."[move]: verdict.outcome for move, verdict in getaway.safe_moves(game.state, budget_ticks=5_000_000).items()}
         assert dict(shown) == native, name
 
@@ -166,10 +170,11 @@ def test_a_planner_plays_and_a_map_is_proven(page: Page, url: str, getaway_progr
     start(page, url)
     open_game(page, "snail")
     page.locator("#let-play").click()
-    wait_until(page, "session.game.moves.length === 2000 && session.board.replay.isOver")
+    wait_until(page, "session.game.moves.length === 2000 && board.replay.isOver")
     page.locator("#speed").select_option("100")
-    expect(page.locator("#tick")).to_have_text("2001")
-    expect(page.locator("#play")).to_have_attribute("aria-label", "Play")
+    expect(page.locator("#tick")).to_have_text("2,001")
+    expect(page.locator("#play")).to_have_attribute("aria-label", "Run")
+    expect(page.locator("#play-status")).to_have_text("survival: survived: 10,005.")
     page.locator("#tab-prove").click()
     page.locator("#solve").click()
     expect(page.locator("#solve-status")).to_contain_text("Solved")
@@ -232,7 +237,7 @@ def test_a_shared_address_opens_the_same_game(open_page: OpenPage, url: str) -> 
     rng = random.Random(1)
     for name in ("roundabout", "stadium", "cul-de-sacs", "harbour"):
         open_game(first, name, "".join(rng.choice("LRUD.") for _ in range(300)))
-        first.evaluate("session.board.seek(Math.floor(session.board.replay.last / 2))")
+        first.evaluate("board.seek(Math.floor(board.replay.last / 2))")
         shared = address(first)
         assert len(shared) <= 2000
         second.goto("about:blank")
@@ -241,84 +246,33 @@ def test_a_shared_address_opens_the_same_game(open_page: OpenPage, url: str) -> 
         assert second.evaluate(state) == first.evaluate(state), name
 
 
-VIEWED = "[...viewer.replay.frames[viewer.index].positions, viewer.index, viewer.replay.frames.length]"
-PLAYED = "[...session.board.replay.frames[session.board.index].positions, session.board.index, session.board.replay.frames.length]"
-
-
-def follow_link(page: Page, viewer: Page | Frame) -> None:
-    link = viewer.locator("#playground-link")
-    expect(link).to_have_attribute("href", re.compile(f"&tick={viewer.evaluate('viewer.index') + 1}$"))
+def follow_link(page: Page, exported: Page | Frame) -> None:
+    link = exported.locator("#playground-link")
+    index = exported.evaluate("board.index")
+    expect(link).to_have_attribute("href", re.compile(f"&tick={index + 1}$"))
     assert len(link.get_attribute("href") or "") <= 2000
     with page.expect_popup() as popup:
         link.click()
     played = popup.value
-    wait_until(played, "document.body.dataset.ready !== undefined")
-    wait_until(played, f"session.index === {viewer.evaluate('viewer.index')}")
-    assert played.evaluate(PLAYED) == viewer.evaluate(VIEWED)
-    assert played.locator("#title").inner_text() == viewer.evaluate("viewer.replay.header.shareable.name")
+    wait_until(played, "document.body?.dataset.ready !== undefined")
+    wait_until(played, f"session.index === {index}")
+    shown = "[...board.replay.frames[board.index].positions, board.index, board.replay.frames.length]"
+    assert played.evaluate(shown) == exported.evaluate(shown)
     played.close()
 
 
-def test_pages_link_to_the_playground_at_the_tick_on_show(page: Page, url: str, view: View, getaway_program: Path, tmp_path: Path) -> None:
+def test_exported_games_link_to_the_page_at_the_tick_on_show(page: Page, static: str, getaway_program: Path, tmp_path: Path) -> None:
     file = tmp_path / "game.html"
-    options = ["--playground", url]
-    subprocess.run([getaway_program, "view", CAUGHT, "--html", file, *options], check=True, capture_output=True, cwd=ROOT)
+    subprocess.run([getaway_program, "view", CAUGHT, "--html", file, "--playground", static], check=True, capture_output=True, cwd=ROOT)
     for name in ("#tick=60", "#tick=108"):
         page.goto("about:blank")
-        page.goto(file.as_uri() + name)
-        wait_until(page, "window.viewer?.replay?.last > 0")
+        start(page, file.as_uri() + name)
+        page.locator("#tab-why").click()
         follow_link(page, page)
-    # A branch of a recording can be longer than the recording.
-    page.goto(view(str(CAUGHT), *options))
-    wait_until(page, "window.viewer?.replay?.last > 0")
-    page.locator("#scrub").fill("59")
-    page.locator("#take-over").click()
-    wait_until(page, "panel.branch !== null")
-    page.locator("#let-play").click()
-    wait_until(page, "viewer.replay.header.status === 'complete'")
-    page.keyboard.press("End")
-    follow_link(page, page)
-    # The link also works with a map that is not bundled, changed rules, and the user's own moves.
-    map_file = tmp_path / "yard.txt"
-    map_file.write_text("#########\n#P..~..S#\n#.##.##.#\n#O.....B#\n#########\n")
-    page.goto(view(str(map_file), "--planner", "human", "--no-jump", *options))
-    wait_until(page, "window.panel?.branch != null")
-    for count, move in enumerate("R.DDL", start=1):
-        page.keyboard.press(KEYS[move])
-        wait_until(page, f"viewer.index === {count} || viewer.replay.isOver")
-    follow_link(page, page)
-    page.goto(view("metropolis", "--planner", "survival", *options))
-    wait_until(page, "window.viewer?.replay?.isOver && viewer.index === viewer.replay.last")
-    follow_link(page, page)
 
 
-def test_link_follows_a_changed_move(page: Page, url: str, view: View, tmp_path: Path) -> None:
-    map_file = tmp_path / "street.txt"
-    map_file.write_text("########\n#P...#S#\n########\n")
-    page.goto(view(str(map_file), "--planner", "human", "--playground", url))
-    wait_until(page, "window.panel?.branch != null")
-    for move in "RR":
-        page.keyboard.press(KEYS[move])
-    wait_until(page, "panel.branch.moves === 'RR' && viewer.index === 2")
-    follow_link(page, page)
-    page.locator("#back").click()
-    page.keyboard.press(KEYS["L"])
-    wait_until(page, "panel.branch.moves === 'RL' && viewer.index === 2")
-    follow_link(page, page)
-
-
-def test_live_page_of_a_server_links_to_the_playground(page: Page, url: str, real_server: RealServer) -> None:
-    address, server = real_server("roundabout", "--playground", url)
-    page.goto(address.replace("ws:", "http:"))
-    for last in stay(address):
-        pass
-    server.wait()
-    wait_until(page, f"window.viewer?.replay?.isOver && viewer.replay.last >= {last - 1} && viewer.index === viewer.replay.last")
-    follow_link(page, page)
-
-
-def test_reports_and_ladders_link_to_the_playground(page: Page, url: str, getaway_program: Path, tmp_path: Path) -> None:
-    options = ["--map", "corner-shop", "--samples", "1", "--budget-ticks", "30", "--playground", url]
+def test_reports_and_ladders_link_to_the_playground(page: Page, static: str, getaway_program: Path, tmp_path: Path) -> None:
+    options = ["--map", "corner-shop", "--samples", "1", "--budget-ticks", "30", "--playground", static]
     report, ladder = tmp_path / "report.html", tmp_path / "ladder"
     subprocess.run([getaway_program, "eval", "--planner", "random", *options, "--report", report], check=True, capture_output=True)
     subprocess.run([getaway_program, "ladder", ladder, "--add", "random", "--add", "safest", *options], check=True, capture_output=True)
@@ -331,18 +285,16 @@ def test_reports_and_ladders_link_to_the_playground(page: Page, url: str, getawa
         follow_link(page, frame)
 
 
-def test_games_that_an_address_cannot_hold_have_no_link(page: Page, url: str, view: View, tmp_path: Path) -> None:
-    late = tmp_path / "late.jsonl"
+def test_games_that_an_address_cannot_hold_have_no_link(page: Page, getaway_program: Path, tmp_path: Path) -> None:
+    late, file = tmp_path / "late.jsonl", tmp_path / "game.html"
     late.write_bytes(b"".join(gzip.decompress(CAUGHT.read_bytes()).splitlines(keepends=True)[5:]))
-    page.goto(view(str(late), "--playground", url))
-    wait_until(page, "window.viewer?.replay?.last > 0")
-    expect(page.locator("#playground-link")).to_be_hidden()
-    page.goto(view(str(CAUGHT)))
-    wait_until(page, "window.viewer?.replay?.last > 0")
-    expect(page.locator("#playground-link")).to_be_hidden()
+    for game, options in ((late, ["--playground", "https://example.org/"]), (CAUGHT, [])):
+        subprocess.run([getaway_program, "view", game, "--html", file, "--force", *options], check=True, capture_output=True, cwd=ROOT)
+        start(page, file.as_uri())
+        expect(page.locator("#playground-link")).to_be_hidden()
 
 
-def test_a_damaged_address_gives_one_sentence_and_an_empty_board(page: Page, url: str) -> None:
+def test_a_damaged_address_gives_one_sentence_and_keeps_the_board(page: Page, url: str) -> None:
     start(page, url)
     open_game(page, "roundabout", "RRUL" * 20)
     fragment = address(page).split("#")[1].split("&")[0]
@@ -354,18 +306,20 @@ def test_a_damaged_address_gives_one_sentence_and_an_empty_board(page: Page, url
             continue
         page.evaluate("(hash) => { document.getElementById('banner').hidden = true; location.hash = hash; }", damaged)
         wait_until(page, "!document.getElementById('banner').hidden")
-        assert page.evaluate("document.body.classList.contains('empty') && session.game === null")
+        assert page.evaluate("[session.game.name, session.game.moves]") == ["roundabout", "RRUL" * 20]
         assert "\n" not in page.locator("#banner-text").inner_text()
     page.goto("about:blank")
     start(page, f"{url}#game={base64.urlsafe_b64encode(SCRIPT.encode()).decode()}")
-    expect(page.locator("#banner-text")).to_have_text("This address does not open a game: it is incomplete or was changed.")
+    expect(page.locator("#banner-text")).to_have_text("This address does not open a game: it is incomplete or was changed. The board shows another game.")
+    expect(page.locator("#title")).to_have_text("market-square")
 
 
 def test_names_are_not_interpreted_as_html(page: Page, url: str) -> None:
     start(page, url)
     open_game(page, SCRIPT, "R", text="P..\n.#.\n..B")
     expect(page.locator("#title")).to_have_text(SCRIPT)
-    page.locator("#planner").fill(SCRIPT)
+    page.locator("#planner").select_option("expression")
+    page.locator("#expression").fill(SCRIPT)
     page.locator("#let-play").click()
     expect(page.locator("#play-status")).to_contain_text("img")
     shared = address(page)
@@ -387,7 +341,7 @@ def test_axe_finds_nothing(open_page: OpenPage, url: str, dark: bool) -> None:
     page = open_page(dark=dark)
     load_axe(page)
     start(page, url)
-    page.evaluate("session.board.pause()")
+    page.evaluate("board.pause()")
     page.locator("#judge-switch").check()
     for tab in ("play", "map", "rules", "why", "prove", "share", "view"):
         page.locator(f"#tab-{tab}").click()

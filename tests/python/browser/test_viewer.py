@@ -15,7 +15,7 @@ from playwright.sync_api import Page, Route, expect
 
 from conftest import ROOT, RealServer
 
-from .conftest import CAUGHT, OpenPage, View, open_analysed, stay, wait_for_frame, wait_until
+from .conftest import CAUGHT, OpenPage, View, open_analysed, start, stay, wait_for_frame, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -25,8 +25,13 @@ def messages() -> list[Any]:
 
 
 def open_replay(page: Page, url: str) -> None:
-    page.goto(url)
-    wait_until(page, "window.viewer?.replay?.last >= 0")
+    start(page, url)
+    wait_until(page, "window.board?.replay?.last >= 0")
+
+
+def open_live(page: Page, url: str) -> None:
+    start(page, url)
+    wait_until(page, "session.recording?.isLive === true")
 
 
 def read_view(page: Page) -> Any:
@@ -34,7 +39,7 @@ def read_view(page: Page) -> Any:
     wait_for_frame(page)
     return page.evaluate(
         """() => {
-          const { replay, index, mapView } = viewer;
+          const { replay, index, mapView } = board;
           const tiles = mapView.drawn.map(({ x, y }) => [(x - mapView.left) / mapView.tile - 0.5, (y - mapView.top) / mapView.tile - 0.5]);
           return { tick: replay.frames[index].tick, positions: [...replay.frames[index].positions], tiles };
         }"""
@@ -57,7 +62,7 @@ def assert_shows(page: Page, message: Any) -> None:
 def colour_at_player(page: Page) -> list[int]:
     colour: list[int] = page.evaluate(
         """() => {
-          const { replay, index, mapView } = viewer;
+          const { replay, index, mapView } = board;
           const [x, y] = mapView.center(...replay.frames[index].positions);
           return [...mapView.context.getImageData(Math.round(x), Math.round(y), 1, 1).data];
         }"""
@@ -78,25 +83,25 @@ def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: lis
     page.locator("#scrub").fill(str(len(messages)))
     read_view(page)
     expect(page.locator("#tick")).to_have_text(str(len(messages) + 1))
-    expect(page.locator("#outcome")).to_have_text(re.compile("^caught by the [a-z]+ in tick [0-9]+$"))
+    expect(page.locator("#outcome")).to_have_text(re.compile("^caught by the [a-z]+ at tick [0-9]+$"))
 
 
 def test_keyboard_shortcuts(page: Page, view: View, messages: list[Any]) -> None:
     open_analysed(page, view(str(CAUGHT)))
-    for key, tick in [("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("Shift+ArrowRight", 12)]:
+    for key, tick in [("k", 2), ("k", 3), ("j", 2), ("Shift+K", 12)]:
         page.keyboard.press(key)
         assert_shows(page, messages[tick - 1])
     page.keyboard.press("End")
     expect(page.locator("#tick")).to_have_text(str(len(messages) + 1))
     page.keyboard.press("Home")
     assert_shows(page, messages[0])
-    page.keyboard.press("ArrowUp")
+    page.keyboard.press("+")
     expect(page.locator("#speed")).to_have_value("2")
     page.keyboard.press("Space")
     expect(page.locator("#play")).to_have_attribute("aria-label", "Pause")
-    wait_until(page, "viewer.index >= 5")
+    wait_until(page, "board.index >= 5")
     page.keyboard.press("Space")
-    expect(page.locator("#play")).to_have_attribute("aria-label", "Play")
+    expect(page.locator("#play")).to_have_attribute("aria-label", "Run")
     page.keyboard.press("3")
     expect(page.locator("input[name=arrival]")).to_be_checked()
     page.keyboard.press("Home")
@@ -109,16 +114,17 @@ def test_playback_stops_at_the_end_of_the_game(page: Page, view: View, messages:
     page.locator("#speed").select_option("100")
     page.locator("#play").click()
     expect(page.locator("#tick")).to_have_text(str(len(messages) + 1))
-    expect(page.locator("#play")).to_have_attribute("aria-label", "Play")
+    expect(page.locator("#play")).to_have_attribute("aria-label", "Run")
 
 
 def test_hovering_a_threat_shows_its_card(page: Page, view: View, messages: list[Any]) -> None:
     open_analysed(page, view(str(CAUGHT)))
     page.locator("#scrub").fill("40")
+    page.locator("#tab-view").click()
     for threat, recorded in enumerate(messages[40]["threats"]):
         read_view(page)
         x, y = page.evaluate(
-            "(i) => { const { drawn, ratio, canvas } = viewer.mapView; const box = canvas.getBoundingClientRect();"
+            "(i) => { const { drawn, ratio, canvas } = board.mapView; const box = canvas.getBoundingClientRect();"
             " return [box.left + drawn[i].x / ratio, box.top + drawn[i].y / ratio]; }",
             threat,
         )
@@ -134,8 +140,9 @@ def test_hovering_a_threat_shows_its_card(page: Page, view: View, messages: list
 def test_layers_change_the_picture(page: Page, view: View) -> None:
     open_analysed(page, view(str(CAUGHT)))
     page.locator("#scrub").fill("60")
+    page.locator("#tab-view").click()
     read_view(page)
-    picture = "viewer.mapView.canvas.toDataURL()"
+    picture = "board.mapView.canvas.toDataURL()"
     for layer in ("plan", "paths", "arrival", "deadly", "trail"):
         before = page.evaluate(picture)
         page.locator(f"input[name={layer}]").click()
@@ -168,16 +175,16 @@ def test_exported_page_works_from_disk(
         open_replay(page, file.as_uri())
         assert_shows(page, messages[0])
         page.keyboard.press("End")
-        expect(page.locator("#outcome")).to_have_text("caught by the owl in tick 108")
+        expect(page.locator("#outcome")).to_have_text("caught by the owl at tick 108")
         assert [url for url in requests if not url.startswith("data:")] == [file.as_uri()]
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no horizontal scrolling"
 
 
 def test_a_map_is_shown_while_it_is_played(page: Page, view: View) -> None:
-    open_replay(page, view("corner-shop"))
-    wait_until(page, "viewer.replay.header.status === 'complete'")
-    expect(page.locator("#tick")).to_have_text("2001")
-    expect(page.locator("#score")).to_have_text("10005")
+    open_live(page, view("corner-shop"))
+    wait_until(page, "board.replay.header.status === 'complete'")
+    expect(page.locator("#tick")).to_have_text("2,001")
+    expect(page.locator("#score")).to_have_text("10,005")
     expect(page.locator("#outcome")).to_have_text("survived: 10,005")
     page.keyboard.press("Home")
     assert read_view(page)["tick"] == 1
@@ -185,15 +192,16 @@ def test_a_map_is_shown_while_it_is_played(page: Page, view: View) -> None:
 
 def test_page_polls_again_while_a_started_game_has_no_state(page: Page, view: View) -> None:
     def answer_as_before_the_first_state(route: Route) -> None:
+        # The kind and the length of the answer, the length of the header, the header.
         body = route.fetch().body()
-        (length,) = struct.unpack_from("<I", body)
-        head = json.dumps(json.loads(body[4 : 4 + length]) | {"from": 0, "count": 0, "forecast": 0, "status": "running", "isLive": True}).encode()
-        route.fulfill(body=struct.pack("<I", len(head)) + head)
+        (length,) = struct.unpack_from("<I", body, 5)
+        head = json.dumps(json.loads(body[9 : 9 + length]) | {"from": 0, "count": 0, "forecast": 0, "status": "running", "isLive": True}).encode()
+        route.fulfill(body=b"a" + struct.pack("<II", len(head) + 4, len(head)) + head)
 
-    page.route("**/replay/**", answer_as_before_the_first_state, times=2)
-    open_replay(page, view("corner-shop"))
-    wait_until(page, "viewer.replay.header.status === 'complete'")
-    expect(page.locator("#tick")).to_have_text("2001")
+    page.route("**/engine/live", answer_as_before_the_first_state, times=2)
+    open_live(page, view("corner-shop"))
+    wait_until(page, "board.replay.header.status === 'complete'")
+    expect(page.locator("#tick")).to_have_text("2,001")
 
 
 def test_live_page_repeats_a_failed_request(open_page: OpenPage, real_server: RealServer) -> None:
@@ -202,10 +210,10 @@ def test_live_page_repeats_a_failed_request(open_page: OpenPage, real_server: Re
     url, _ = real_server("roundabout", "--tick-ms", "60000")
     page.goto(url.replace("ws:", "http:"))
     expect(page.locator("#message")).to_contain_text("Waiting for a game.")
-    page.route("**/replay/**", lambda route: route.abort(), times=1)
+    page.route("**/engine/live", lambda route: route.abort(), times=1)
     for _ in stay(url):
         # The server waits up to 60 s for a command before it sends another state.
-        wait_until(page, "window.viewer?.replay?.last >= 0")
+        wait_until(page, "session.recording?.isLive === true")
         break
 
 
@@ -217,13 +225,13 @@ def test_live_page_follows_a_game_to_its_final_score(page: Page, real_server: Re
     for last in stay(url):
         if last == 30:
             # During the game, the page follows the current tick, and some frames are annotated.
-            wait_until(page, "viewer.replay?.frames.some((frame) => frame.annotation)")
-            wait_until(page, "viewer.replay.last >= 29 && viewer.index >= 27")
-    expect(page.locator("#outcome")).to_have_text(re.compile("^caught by the [a-z]+ in tick [0-9]+$"))
+            wait_until(page, "session.recording?.isLive && board.replay.frames.some((frame) => frame.annotation)")
+            wait_until(page, "board.replay.last >= 29 && board.index >= 27")
+    expect(page.locator("#outcome")).to_have_text(re.compile("^caught by the [a-z]+ at tick [0-9]+$"))
     assert server.stdout is not None
     result = json.loads(server.stdout.readline())
     expect(page.locator("#score")).to_have_text(str(result["score"]))
     expect(page.locator("#subtitle")).to_have_text("stayer")
-    assert page.evaluate("viewer.replay.frames.every((frame) => frame.annotation)")
+    assert page.evaluate("board.replay.frames.every((frame) => frame.annotation)")
     page.keyboard.press("Home")
     assert read_view(page)["tick"] == 1

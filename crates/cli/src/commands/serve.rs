@@ -9,7 +9,7 @@ use getaway::protocol::write_line;
 use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
 
 use crate::CliError;
-use crate::arguments::{MapArgs, PlaygroundArgs, RulesArgs, integer, seed};
+use crate::arguments::{MapArgs, RulesArgs, integer, seed};
 use crate::output::{OutputArgs, Say, ending, note};
 
 /// Limits `--tick-ms` and `--delay-ms`, so that a typo cannot make a tick last for days.
@@ -48,8 +48,6 @@ pub(crate) struct ServeArgs {
     /// game-2.jsonl, and so on; gzipped if FILE ends in .gz
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    #[command(flatten)]
-    playground: PlaygroundArgs,
     #[command(flatten)]
     output: OutputArgs,
     /// Print one JSON object per game; all other messages go to standard error
@@ -97,7 +95,6 @@ fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
         rules: args.rules.rules()?,
         recording: args.record.clone(),
         existing_recordings: args.output.existing(),
-        playground: args.playground.address().map(str::to_owned),
     })
 }
 

@@ -15,10 +15,11 @@ use getaway::map::Map;
 use getaway::planner::{Budget, DEFAULT_NAME};
 use getaway::recording::WireNotes;
 use getaway_arena::Entrant;
+use getaway_playground::{Engine, Games};
 use getaway_server::ViewerServer;
 use getaway_viewer::{
-    ANALYSIS_TICKS, Analysis, GameLibrary, GifOptions, Layers, LiveReplay, Page, PageSource, PictureOptions,
-    RecordingSource, Replay, Theme, analysis_budget, gif, png,
+    ANALYSIS_TICKS, Analysis, EngineKind, Game, GameLibrary, GifOptions, Layers, LiveReplay, Page, PageSource,
+    PictureOptions, RecordingSource, Replay, Theme, gif, png,
 };
 
 use super::analyse::{known_maps, read, read_log};
@@ -31,12 +32,13 @@ use crate::{CliError, Host};
 
 const HUMAN: &str = "human";
 
-/// Watch recorded games, or a planner playing a map
+/// Play and judge games in the browser, or watch recordings and planners
 #[derive(Args)]
 #[command(group = ArgGroup::new("animation").args(["gif", "video"]))]
 pub(crate) struct ViewArgs {
-    /// Recorded games (.jsonl, .jsonl.gz), folders of them, or one map by name or path
-    #[arg(value_name = "FILE|MAP", required = true)]
+    /// Recorded games (.jsonl, .jsonl.gz), folders of them, or one map by name or
+    /// {n}path [default: a map to play]
+    #[arg(value_name = "FILE|MAP")]
     sources: Vec<String>,
     /// Second recording of the same game, written by the server or the bot,
     /// to merge with the first
@@ -108,6 +110,8 @@ fn speed(text: &str) -> Result<f64, String> {
 }
 
 enum Source {
+    /// The page on its own.
+    Nothing,
     Recordings(Vec<PathBuf>),
     Map(Box<Map>),
 }
@@ -140,11 +144,14 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     out.say(file.path().display().to_string())
 }
 
-/// Returns the recordings or the map to show. Several sources, or one with `--with`, are recordings
+/// Returns what to show. Several sources, or one with `--with`, are recordings
 /// or folders of recordings. Without `--with`, a single source is a map, unless its path ends in
 /// `.jsonl` or `.jsonl.gz`, it is a file that does not end in `.txt` or `.png`, or it is a folder without
 /// `layout.png`.
 fn source(args: &ViewArgs) -> Result<Source, CliError> {
+    if args.sources.is_empty() {
+        return Ok(Source::Nothing);
+    }
     let is_recording = |path: &Path| {
         let name = path.to_string_lossy();
         (path.is_file() && !name.ends_with(".txt") && !name.ends_with(".png"))
@@ -174,11 +181,13 @@ fn single(paths: &[PathBuf]) -> Result<&Path, CliError> {
 
 fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliError> {
     let playground = args.playground.address();
-    let Source::Recordings(paths) = source else {
-        return Ok(Page::new(PageSource::Replay(&replay(args, source, host)?), playground));
+    let paths = match source {
+        Source::Nothing => return Ok(Page::new(PageSource::Engine(EngineKind::Worker), None)),
+        Source::Map(_) => return Ok(Page::new(PageSource::Replay(&replay(args, source, host)?), playground)),
+        Source::Recordings(paths) => paths,
     };
     let log = read(single(paths)?, args.with.as_deref(), &args.maps, &args.rules)?;
-    let analysis = Analysis::of_log(&log, analysis_budget());
+    let analysis = Analysis::of_log(&log, Budget::ticks(ANALYSIS_TICKS));
     let line = analysis.line_replay(&log.world, log.ticks.iter().filter_map(|logged| logged.state.as_ref()));
     Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref()), playground))
 }
@@ -190,11 +199,11 @@ fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> 
     let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
     if let Some(with) = args.with.as_deref() {
         let log = read_log(single(paths)?, Some(with), rules.as_ref(), &maps)?;
-        let games = GameLibrary::new(rules, maps);
+        let mut games = GameLibrary::new(rules, maps);
         games.add_log(log)?;
         return Ok(games);
     }
-    let games = GameLibrary::new(rules, maps);
+    let mut games = GameLibrary::new(rules, maps);
     if let [path] = paths {
         games.add(&RecordingSource::File(path.clone()))?;
         return Ok(games);
@@ -235,6 +244,7 @@ fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut im
 
 fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, CliError> {
     match source {
+        Source::Nothing => Err(CliError::Input("no game: expected a recording or a map".to_owned())),
         Source::Recordings(paths) => {
             Ok(Replay::of_log(&read(single(paths)?, args.with.as_deref(), &args.maps, &args.rules)?))
         }
@@ -315,34 +325,31 @@ fn play(
 }
 
 fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) -> Result<(), CliError> {
-    let live = Arc::new(LiveReplay::default());
-    let mut library = None;
-    let is_human = args.planner == HUMAN;
-    match source {
-        Source::Recordings(paths) => library = Some(Arc::new(self::library(args, paths)?)),
-        Source::Map(map) if is_human => {
-            let world = Arc::new(world_of(map, &args.rules.rules()?)?);
-            live.begin(&map.name, "you", Arc::clone(&world));
-            live.push(&world.start());
+    let games = match source {
+        Source::Nothing => Games::None,
+        Source::Recordings(paths) => Games::Recorded(library(args, paths)?),
+        Source::Map(map) if args.planner == HUMAN => {
+            let rules = args.rules.rules()?;
+            world_of(map, &rules)?;
+            Games::Start(Box::new(Game::on((**map).clone(), rules)))
         }
         Source::Map(map) => {
             let (world, mut player) = world_and_player(args, map, host)?;
-            let (world, live) = (Arc::new(world), Arc::clone(&live));
+            let (world, live) = (Arc::new(world), Arc::new(LiveReplay::default()));
             live.begin(&map.name, Entrant::parse(&args.planner).label(), Arc::clone(&world));
+            let shown = Arc::clone(&live);
             // If `play` fails, the page shows the states before the failure.
             let play = move || play(&mut player, &world, |state| live.push(state), |wire| live.note(wire));
             let started = thread::Builder::new().name("player".to_owned()).spawn(play);
             started.map_err(|error| CliError::Input(format!("cannot start a thread: {error}")))?;
+            Games::Live(shown)
         }
-    }
-    let source =
-        if library.is_some() { PageSource::Library } else { PageSource::Live { socket: false, human: is_human } };
+    };
     let failed = |error: io::Error| {
         let hint = if error.kind() == io::ErrorKind::AddrInUse { " (try --port 0)" } else { "" };
         CliError::Input(format!("cannot listen on port {}: {error}{hint}", args.port))
     };
-    let page = Page::new(source, args.playground.address());
-    let server = ViewerServer::bind(args.port, page, live, library).map_err(failed)?;
+    let server = ViewerServer::bind(args.port, Engine::new(games)).map_err(failed)?;
     let url = format!("http://{}/", server.local_addr().map_err(failed)?);
     writeln!(out, "{url}")?;
     out.flush()?;

@@ -370,8 +370,8 @@ fn request(dice: &mut Dice) -> Vec<u8> {
         "*",
         "http://x/",
         "/?a=b",
-        "/replay/1/0",
-        "/branch/1/0/m/os:abort",
+        "/engine/live",
+        "/engine/play",
     ]);
     let method = dice.pick(&["GET", "POST", "PUT", "DELETE", "OPTIONS", "CONNECT", "TRACE", "HEAD", "G E T"]);
     let header = dice.pick(&[

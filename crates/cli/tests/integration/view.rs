@@ -128,22 +128,23 @@ fn ask(address: &str, request: &str, host: &str) -> Vec<u8> {
 
 #[test]
 fn page_is_served_on_a_local_port() {
-    for subject in [GAME, "corner-shop"] {
-        let mut command = program::command(&["view", subject, "--port", "0"]);
+    for subject in [&[][..], &[GAME], &["corner-shop"]] {
+        let mut command = program::command(&[&["view", "--port", "0"], subject].concat());
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let address = line.trim().strip_prefix("http://").and_then(|rest| rest.strip_suffix('/')).unwrap().to_owned();
-        let answers = ["GET /", "POST /replay/1/0", "GET /etc/passwd"].map(|request| ask(&address, request, &address));
-        let foreign = ["GET /", "POST /replay/1/0"].map(|request| ask(&address, request, "evil.example"));
+        let answers =
+            ["GET /", "POST /engine/start", "GET /etc/passwd"].map(|request| ask(&address, request, &address));
+        let foreign = ["GET /", "POST /engine/start"].map(|request| ask(&address, request, "evil.example"));
         child.kill().unwrap();
         child.wait().unwrap();
-        let [page, replay, other] = answers.map(|answer| String::from_utf8_lossy(&answer).into_owned());
+        let [page, start, other] = answers.map(|answer| String::from_utf8_lossy(&answer).into_owned());
         assert!(
             page.starts_with("HTTP/1.1 200") && page.contains("content-security-policy: default-src 'none'"),
             "{page}"
         );
-        assert!(replay.starts_with("HTTP/1.1 200"), "{replay}");
+        assert!(start.starts_with("HTTP/1.1 200") && start.contains("\"planners\""), "{start}");
         assert!(other.starts_with("HTTP/1.1 404"), "{other}");
         assert!(foreign.iter().all(|answer| answer.starts_with(b"HTTP/1.1 403")), "other host names are rejected");
     }

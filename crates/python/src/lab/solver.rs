@@ -38,7 +38,7 @@ impl TimeSource for SignalClock {
     }
 }
 
-/// A solver that can be continued: each call of `solve` improves the line and the bound of the last.
+/// A solver that can be continued: each call of `solve` improves the line and the bound.
 ///
 /// Args:
 ///     map: a map, its name or path, to solve from the start, or a game or state to continue.

@@ -249,9 +249,11 @@ pub fn score_without_bot(map: &Map) -> u32 {
     world.score(&state)
 }
 
-pub fn page_request(address: &str, path: &str) -> String {
+/// A request of the page; `name` is that of the engine's request.
+pub fn page_request(address: &str, name: &str, body: &str) -> String {
     let headers = format!("Host: {address}\r\nOrigin: http://{address}\r\nSec-Fetch-Site: same-origin");
-    format!("POST {path} HTTP/1.1\r\n{headers}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    let length = body.len();
+    format!("POST /engine/{name} HTTP/1.1\r\n{headers}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
 }
 
 pub fn raw(address: &str, request: &[u8]) -> String {

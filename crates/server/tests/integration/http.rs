@@ -1,12 +1,12 @@
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use getaway_playground::{Engine, Games};
 use getaway_server::{ENDPOINTS, ViewerServer, limits};
-use getaway_viewer::{GameLibrary, Page, PageSource, RecordingSource};
+use getaway_viewer::{GameLibrary, RecordingSource};
 use tungstenite::http::StatusCode;
 
 use super::harness::*;
@@ -67,28 +67,37 @@ fn sources(address: &str) -> Vec<Source> {
     ]
 }
 
-fn path_of(endpoint: &str) -> String {
-    let part = |part: &str| match part {
-        "{game}" => "1".to_owned(),
-        "{from}" | "{index}" => "0".to_owned(),
-        "{moves}" => "m".to_owned(),
-        "{planner}" => "canary:plan".to_owned(),
-        name if name.starts_with('{') => panic!("{endpoint}: no value for {name}"),
-        fixed => fixed.to_owned(),
-    };
-    endpoint.split('/').map(part).collect::<Vec<String>>().join("/")
-}
-
 fn viewer() -> String {
     let recording = "../../games/cul-de-sacs-stroll-until-caught.jsonl.gz";
-    let library = GameLibrary::new(None, Vec::new());
+    let mut library = GameLibrary::default();
     let recording = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(recording);
     library.add(&RecordingSource::File(recording)).expect("a recording");
-    let viewer = ViewerServer::bind(0, Page::new(PageSource::Library, None), Arc::default(), Some(Arc::new(library)));
-    let viewer = viewer.expect("a free port");
+    let viewer = ViewerServer::bind(0, Engine::new(Games::Recorded(library))).expect("a free port");
     let address = viewer.local_addr().expect("an address").to_string();
     thread::spawn(|| viewer.run());
     address
+}
+
+/// The parts of the engine's answer: their kinds and contents.
+fn parts(answer: &[u8]) -> Vec<(char, Vec<u8>)> {
+    let start = answer.windows(4).position(|end| end == b"\r\n\r\n").expect("a head") + 4;
+    let (mut rest, mut parts) = (&answer[start..], Vec::new());
+    while let [kind, a, b, c, d, after @ ..] = rest {
+        let (content, next) = after.split_at(u32::from_le_bytes([*a, *b, *c, *d]) as usize);
+        parts.push((char::from(*kind), content.to_vec()));
+        rest = next;
+    }
+    assert!(rest.is_empty());
+    parts
+}
+
+fn ask(address: &str, name: &str, body: &[u8]) -> Vec<(char, Vec<u8>)> {
+    let mut stream = stream(address);
+    let head = page_request(address, name, "").replace("Length: 0", &format!("Length: {}", body.len()));
+    stream.write_all(&[head.as_bytes(), body].concat()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    parts(&answer)
 }
 
 fn server_after_a_game() -> Running {
@@ -107,9 +116,8 @@ fn requests_across_sites_are_refused_at_every_endpoint() {
     let plain = "Connection: close\r\nContent-Length: 0\r\n";
     let (mut refused, mut allowed) = (0, 0);
     for address in [viewer(), server.address.clone()] {
-        let unknown = ("GET", "/nothing".to_owned());
-        let paths = ENDPOINTS.iter().map(|endpoint| (endpoint.method.as_str(), path_of(endpoint.path)));
-        for (own_method, path) in paths.chain([unknown]) {
+        let paths = ENDPOINTS.iter().map(|(method, path)| (method.as_str(), path.replace("{request}", "start")));
+        for (own_method, path) in paths.chain([("GET", "/nothing".to_owned())]) {
             for source in sources(&address) {
                 for (method, more) in
                     [("GET", plain), ("HEAD", plain), ("POST", plain), ("PUT", plain), ("GET", upgrade)]
@@ -132,43 +140,95 @@ fn requests_across_sites_are_refused_at_every_endpoint() {
 }
 
 #[test]
-fn page_gets_what_it_asks_for() {
-    let server = server_after_a_game();
-    for (address, has_library) in [(viewer(), true), (server.address.clone(), false)] {
-        let if_library = if has_library { "200" } else { "404" };
-        for (path, status) in [
-            ("/games", if_library),
-            ("/open", if has_library { "422" } else { "404" }),
-            ("/replay/1/0", "200"),
-            ("/analysis/1", "200"),
-            ("/analysis/2", "404"),
-            ("/analysis/1/0/mLR", "200"),
-            ("/analysis/1/0/LR", "422"),
-            ("/analysis/1/99999/m", "404"),
-            ("/branch/1/0/m/-", "200"),
-            ("/branch/1/0/mLRUD./lookahead:2", "200"),
-            ("/branch/1/0/m/step(lookahead(simulate))", "200"),
-            ("/branch/1/99999/m/-", "404"),
-            ("/branch/1/0/LR/-", "422"),
-            ("/branch/1/0/m/clever", "422"),
-            ("/branch/1/0/m/canary:plan", "422"),
-            ("/branch/1/0/m/os:abort", "422"),
-        ] {
-            let answer = raw(&address, page_request(&address, path).as_bytes());
-            assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
-            assert!(answer.contains("cross-origin-resource-policy: same-origin"), "{path}: {answer}");
-        }
-        let unknown = raw(&address, page_request(&address, "/branch/1/0/m/canary:plan").as_bytes());
-        assert!(unknown.contains("no planner named canary:plan: "), "{unknown}");
+fn answers_and_reports_are_those_of_the_engine() {
+    let address = viewer();
+    let recording = std::fs::read("../../games/cul-de-sacs-stroll-until-caught.jsonl.gz").expect("a recording");
+    let tiles = ["#######", "#.....#", "#.#.#.#", "#.....#", "#######"];
+    let map = serde_json::json!({"tiles": tiles, "player": [1, 1], "threats": [["shark", 5, 3]]});
+    let game = serde_json::json!({"name": "yard", "map": map, "moves": "RR"}).to_string();
+    let engine = Engine::default();
+    let mut kinds = String::new();
+    for (name, arguments, file) in [
+        ("start", "null".to_owned(), &[][..]),
+        ("games", r#"{"number":null,"name":"a.jsonl.gz"}"#.to_owned(), &recording),
+        ("recording", r#"{"number":null,"name":"a.jsonl.gz"}"#.to_owned(), &recording),
+        ("recording", r#"{"name":"a.jsonl"}"#.to_owned(), b"nothing"),
+        ("replay", format!(r#"{{"game":{game},"shown":null}}"#), &[]),
+        ("replay", format!(r#"{{"game":{game},"shown":"RL"}}"#), &[]),
+        ("judge", format!(r#"{{"game":{game},"index":2}}"#), &[]),
+        ("play", format!(r#"{{"game":{game},"index":1,"planner":"safest","seed":1,"budget_ticks":50}}"#), &[]),
+        ("play", format!(r#"{{"game":{game},"index":1,"planner":"canary:plan","seed":1,"budget_ticks":50}}"#), &[]),
+        ("solve", format!(r#"{{"game":{game},"seed":0,"budget_ticks":2000000}}"#), &[]),
+        ("analyse", game.clone(), &[]),
+        ("encode", format!(r#"{{"game":{game},"index":2}}"#), &[]),
+        ("decode", "\"game=nothing\"".to_owned(), &[]),
+        ("rules", "{}".to_owned(), &[]),
+        ("nothing", "null".to_owned(), &[]),
+    ] {
+        let mut expected = Vec::new();
+        let mut report = |text: &str| {
+            expected.push(('r', text.as_bytes().to_vec()));
+            true
+        };
+        let last = match engine.answer(name, &arguments, file, &mut report) {
+            Ok(answer) => ('a', answer),
+            Err(sentence) => ('e', sentence.into_bytes()),
+        };
+        expected.push(last);
+        let found = ask(&address, name, &[arguments.as_bytes(), b"\n", file].concat());
+        let is_start = name == "start";
+        assert!(found == expected || is_start && found.len() == 1, "{name} {arguments}");
+        kinds.extend(found.iter().map(|(kind, _)| kind));
     }
+    for kind in ['r', 'a', 'e'] {
+        assert!(kinds.contains(kind), "{kinds}");
+    }
+    let [(_, list)] = &ask(&address, "games", b"null\n")[..] else { panic!("one part") };
+    assert!(String::from_utf8_lossy(list).contains("\"map\":\"cul-de-sacs-stroll-until-caught\""));
+    assert_eq!(ask(&address, "recording", b"{\"number\":1}\n")[0].0, 'a');
+    assert_eq!(ask(&address, "recording", b"{\"number\":7}\n"), [('e', b"no recording 7".to_vec())]);
+}
+
+#[test]
+fn bot_does_not_share_the_processor_with_pages() {
+    let server = Running::start(options(vec![safe_map()]));
+    let status = |name: &str| first_line(&server.address, page_request(&server.address, name, "null\n").as_bytes());
+    assert!(status("signature").starts_with("HTTP/1.1 200"), "no game yet");
+    let mut bot = server.register();
+    bot.state();
+    for (name, expected) in
+        [("signature", "409"), ("judge", "409"), ("start", "200"), ("live", "200"), ("rules", "200")]
+    {
+        let status = status(name);
+        assert!(status.starts_with(&format!("HTTP/1.1 {expected}")), "{name}: {status}");
+    }
+}
+
+#[test]
+fn search_ends_when_its_page_leaves() {
+    let address = viewer();
+    let body = r#"{"kind":"labyrinth","width":21,"height":17,"threats":9,"styles":[],"braid_permille":0,"seed":3}"#;
+    let [(_, map)] = &ask(&address, "generate", body.as_bytes())[..] else { panic!("one part") };
+    let map: serde_json::Value = serde_json::from_slice(map).expect("a map");
+    let game = serde_json::json!({"name": "hard", "map": {"tiles": map["tiles"], "player": map["player"], "threats": map["threats"]}});
+    let request =
+        serde_json::json!({"game": game, "seed": 0, "budget_ticks": 4_000_000_000_000_u64}).to_string() + "\n";
+    // Each search has a permit. Without them, no other request is answered.
+    for _ in 0..8 {
+        let mut page = stream(&address);
+        page.write_all(page_request(&address, "solve", &request).as_bytes()).unwrap();
+        let mut head = [0; 400];
+        page.read_exact(&mut head).unwrap();
+    }
+    assert_eq!(ask(&address, "games", b"null\n").len(), 1);
 }
 
 #[test]
 fn length_of_an_upload_must_be_stated_and_is_limited() {
     let address = viewer();
-    let request = |header: &str| page_request(&address, "/open").replace("Content-Length: 0", header);
+    let request = |header: &str| page_request(&address, "start", "").replace("Content-Length: 0", header);
     for (request, status) in [
-        (request("Content-Length: 3000000") + &"x".repeat(3_000_000), "422"),
+        (request("Content-Length: 3000000") + &"x".repeat(3_000_000), "200"),
         (request("Content-Length: 67108865") + &"x".repeat(3_000_000), "413"),
         (request("Content-Length: 18446744073709551616"), "411"),
         (request("Transfer-Encoding: chunked") + "not a chunk\r\n", "411"),
@@ -258,13 +318,12 @@ fn same_port_serves_the_page_and_nothing_else() {
     let page = raw(&server.address, get("/").as_bytes());
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("<title>getaway</title>"), "{page}");
     assert!(page.contains("frame-ancestors 'none'") && page.contains("connect-src 'self'"), "{page}");
-    let post = |path: &str| page_request(&server.address, path);
-    assert!(raw(&server.address, post("/replay/0/0").as_bytes()).starts_with("HTTP/1.1 204"), "no game yet");
+    let post = page_request(&server.address, "", "").replace("/engine/ ", "/ ");
     for path in ["/Cargo.toml", "/../Cargo.toml", "/%2e%2e/Cargo.toml", "//etc/passwd", "/maps"] {
         let answer = raw(&server.address, get(path).as_bytes());
         assert!(answer.starts_with("HTTP/1.1 404"), "{path}: {answer}");
     }
-    assert!(raw(&server.address, post("/").as_bytes()).starts_with("HTTP/1.1 405"));
+    assert!(raw(&server.address, post.as_bytes()).starts_with("HTTP/1.1 405"));
     let no_key = "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n";
     let answer = raw(&server.address, no_key.as_bytes());
     assert!(answer.starts_with("HTTP/1.1 4"), "{answer}");

@@ -87,7 +87,8 @@ fn tick_times(viewers: usize) -> (Duration, Duration) {
                     continue;
                 }
                 (0..20).for_each(|_| drop(viewer.next().unwrap()));
-                assert!(raw(&address, page_request(&address, "/replay/1/0").as_bytes()).starts_with("HTTP/1.1 200"));
+                let request = page_request(&address, "live", "{\"number\":1,\"from\":0}");
+                assert!(raw(&address, request.as_bytes()).starts_with("HTTP/1.1 200"));
             }
         })
     };

@@ -1,55 +1,45 @@
-// Lists recorded games, and adds recordings that the user drops onto the page.
+// The games of the page's server or gallery, recordings that the user drops, and the running game.
+
+const POLL_INTERVAL_MS = 150;
+const FAILURES_MAX = 3;
 
 /** The reason for a loss in a few words, by its kind; `T` stands for the last savable tick. */
 const REASONS = {
   bot_gone: "the bot was gone",
-  late_command: "late command in tick T",
-  missing_command: "no command in tick T",
-  unreadable_command: "unreadable command in tick T",
-  ignored_command: "command not played in tick T",
-  misprediction: "misprediction in tick T",
+  late_command: "late command at tick T",
+  missing_command: "no command at tick T",
+  unreadable_command: "unreadable command at tick T",
+  ignored_command: "command not played at tick T",
+  misprediction: "misprediction at tick T",
   doomed_map: "no line survives this map",
-  last_tick: "wrong move in the last tick, T",
-  blunder: "blunder in tick T",
+  last_tick: "wrong move at the last tick, T",
+  blunder: "blunder at tick T",
   undecided: "reason not found",
 };
 
 class Library {
-  /** `games`: the list of a gallery, or null to list the games of the server. */
-  constructor(player, panel, games) {
-    this.player = player;
-    this.panel = panel;
-    this.isGallery = games !== null;
-    this.games = games ?? [];
-    this.shown = null;
-    this.order = { field: "game", isDescending: false };
+  /** `session` is null in a gallery, whose games have pages of their own. */
+  constructor(board, session, tasks) {
+    Object.assign(this, { board, session, tasks, games: [], shown: null, why: null, order: { field: "game", isDescending: false } });
     element("library-filter").addEventListener("input", () => this.render());
-    for (const button of element("library").querySelectorAll("th button")) {
-      button.addEventListener("click", () => this.sort(button.dataset.field));
+    for (const button of element("library").querySelectorAll("th button")) button.addEventListener("click", () => this.sort(button.dataset.field));
+    click("library-button", () => this.toggle(element("library").hidden));
+  }
+
+  add(games) {
+    for (const game of games) {
+      game.end = this.endOf(game);
+      game.game = this.games.length + 1;
+      this.games.push(game);
     }
-    element("library-button").addEventListener("click", () => this.toggle(element("library").hidden));
-    if (!this.isGallery) addEventListener("hashchange", (event) => this.openAddress(event.newURL));
-  }
-
-  async start() {
-    await this.refresh();
-    document.body.classList.add("list-only");
-    if (this.isGallery) element("library").setAttribute("role", "main");
-    if (!this.isGallery && (await this.openAddress(location.href))) return;
-    if (!this.isGallery && this.games.length === 1) return this.open(this.games[0]);
-    this.toggle(true);
-  }
-
-  async refresh() {
-    if (!this.isGallery) this.games = await (await ask("games")).json();
-    element("library-button").hidden = this.isGallery || this.games.length < 2;
-    for (const game of this.games) game.end = this.endOf(game);
+    element("library-button").hidden = !this.session || this.games.length < 2;
     this.render();
   }
 
   toggle(isShown) {
     element("library").hidden = !isShown;
     element("library-button").setAttribute("aria-expanded", String(isShown));
+    document.body.classList.toggle("list-only", isShown && !this.shown);
     if (!isShown) return;
     element("library-filter").focus();
     this.findReasons();
@@ -57,12 +47,12 @@ class Library {
 
   /** While the list is open, requests the analyses of lost games, one after the other. */
   async findReasons() {
-    if (this.isGallery || this.isAsking) return;
+    if (!this.session || this.isAsking) return;
     this.isAsking = true;
     const next = () => this.games.find((game) => game.catchers?.length && game.analysis === undefined);
     for (let game = next(); game && !element("library").hidden; game = next()) {
-      const answer = await ask(`analysis/${game.game}`).catch(() => null);
-      game.analysis = answer?.ok ? await answer.json() : null;
+      const { args, file } = game.source;
+      game.analysis = await this.tasks.json("recording_analysis", args, { file }).catch(() => null);
       game.end = this.endOf(game);
       if (game.endCell) game.endCell.textContent = game.end;
     }
@@ -72,9 +62,9 @@ class Library {
   endOf({ error, status, catchers, tick, analysis }) {
     if (error) return error;
     if (status === "complete") return "survived";
-    if (status !== "caught") return `ends in tick ${tick}`;
+    if (status !== "caught") return `ends at tick ${tick}`;
     const reason = REASONS[analysis?.kind]?.replace("T", analysis.last_savable_tick);
-    return `caught by ${catchers.length ? `the ${catchers.join(" and the ")}` : "a threat"} in tick ${tick}${reason ? `: ${reason}` : ""}`;
+    return `caught by ${catchers.length ? `the ${catchers.join(" and the ")}` : "a threat"} at tick ${tick}${reason ? `: ${reason}` : ""}`;
   }
 
   sort(field) {
@@ -95,102 +85,118 @@ class Library {
       button.parentElement.setAttribute("aria-sort", direction);
     }
     element("library-rows").replaceChildren(...games.map((game) => this.row(game)));
-    element("library-count").textContent = `${games.length} of ${this.games.length} games`;
+    element("library-count").textContent = `${toText(games.length)} of ${toText(this.games.length)} games`;
   }
 
   row(game) {
-    const row = document.createElement("tr");
-    const cell = (...content) => {
-      const cell = document.createElement("td");
-      cell.append(...content);
-      row.append(cell);
-      return cell;
-    };
-    if (game.error) {
-      cell();
-      cell(game.error).colSpan = 4;
-      cell(game.name);
-      cell();
-      return row;
+    const cell = (...content) => make("td", {}, ...content);
+    if (game.error) return make("tr", {}, cell(), make("td", { colSpan: 4 }, game.error), cell(game.name), cell());
+    const href = this.session ? `#${new URLSearchParams({ recording: game.name })}` : `${encodeURIComponent(game.name)}.html`;
+    const link = make("a", { href, aria: { label: `Open ${game.map}, ${game.player}, ${game.name}` } }, game.map);
+    if (this.session) {
+      link.addEventListener("click", (event) => {
+        event.preventDefault();
+        this.open(game);
+      });
     }
-    const link = document.createElement("a");
-    link.href = this.isGallery ? `${encodeURIComponent(game.name)}.html` : `#${new URLSearchParams({ game: game.name })}`;
-    link.textContent = game.map;
-    link.setAttribute("aria-label", `Open ${game.map}, ${game.player}, ${game.name}`);
-    // If the address already names this game, the link does nothing, so the click closes the list.
-    if (!this.isGallery) link.addEventListener("click", () => game.name === this.shown?.name && this.toggle(false));
-    cell(thumbnail(game));
-    cell(link);
-    cell(game.player);
-    cell(game.score.toLocaleString("en"));
     game.endCell = cell(game.end);
-    cell(game.name);
-    const beside = cell();
-    if (!this.isGallery) {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "text";
-      button.textContent = "beside";
-      button.setAttribute("aria-label", `Show ${game.name} beside the open game`);
-      button.addEventListener("click", () => this.openBeside(game));
-      beside.append(button);
-    }
-    row.classList.toggle("open", game.game === this.shown?.game);
+    const row = make("tr", { className: game === this.shown ? "open" : "" }, cell(thumbnail(game)), cell(link), cell(game.player), cell(toText(game.score)), game.endCell, cell(game.name));
+    const beside = make("button", { type: "button", className: "text", aria: { label: `Show ${game.name} beside the open game` } }, "beside");
+    beside.addEventListener("click", () => this.openBeside(game));
+    row.append(this.session ? cell(beside) : cell());
     return row;
   }
 
-  async openAddress(address) {
-    const name = new URLSearchParams(new URL(address).hash.slice(1)).get("game");
-    if (name === null) return false;
+  /** Opens the game with this name, if there is one. */
+  async openNamed(name, tick) {
     const game = this.games.find((game) => game.name === name && !game.error);
-    if (!game) {
-      showBanner(`This folder does not contain a game ${name}.`);
-      return false;
-    }
-    if (game.game !== this.shown?.game) await this.open(game, address);
-    return true;
+    if (!game) return showBanner(`This page has no recording ${name}.`);
+    if (game !== this.shown || !this.session.recording) await this.open(game);
+    if (tick) this.board.seekTick(tick);
   }
 
-  async fetchReplay({ game }) {
-    const answer = await ask(`replay/${game}/0`);
-    if (!answer.ok) throw new Error(answer.statusText);
-    return Replay.fromAnswer(await answer.arrayBuffer());
+  async fetch({ source: { args, file } }) {
+    return this.session.client.replay("recording", args, { file }).catch((error) => showBanner(error.message));
   }
 
-  async open(game, address = location.href) {
-    const replay = await this.fetchReplay(game).catch(() => showBanner("The server does not respond."));
+  async open(game) {
+    const replay = await this.fetch(game);
     if (!replay) return;
     this.shown = game;
-    document.body.classList.remove("list-only");
-    this.player.gameName = this.games.length > 1 ? game.name : null;
-    this.player.show(replay);
-    this.panel.attach({ game: game.game });
-    this.player.followHash(address);
     this.toggle(false);
+    this.session.isDemo = false;
+    await this.session.openRecording({ ...game.source, name: game.name }, replay);
     this.render();
+    element("tab-why").click();
+    closeSheet();
+    this.why.ask();
   }
 
   async openBeside(game) {
     if (this.shown === null) return this.open(game);
-    const replay = await this.fetchReplay(game).catch(() => showBanner("The server does not respond."));
+    const replay = await this.fetch(game);
     if (!replay) return;
     this.toggle(false);
-    this.panel.openBeside({ replay, offset: 0, title: `${game.map}, ${game.player}` });
+    this.board.compare({ replay, offset: 0, title: `${game.map}, ${game.player}` });
+    if (this.board.divergence !== null) this.board.seek(this.board.divergence);
   }
 }
 
-function listenToDrops(library) {
-  receiveDrops(async (files) => {
-    if (!library) return showBanner(`This page cannot read recordings without a server: open ${files[0].name} with "getaway view ${files[0].name}".`);
-    let [last, problem] = [0, ""];
-    for (const file of files) {
-      const answer = await ask("open", { headers: { "x-file-name": file.name.replace(/[^\x20-\x7e]/g, "_") }, body: file }).catch(() => null);
-      if (answer?.ok) last = Number(await answer.text());
-      else problem = `Cannot open ${file.name}: ${answer ? await answer.text() : "the server does not respond"}.`;
+/** Follows the running game of the page's server. */
+class Follower {
+  constructor(session) {
+    Object.assign(this, { session, failures: 0, game: 0, count: 0, hasNext: false });
+    element("follow").hidden = false;
+    session.board.follow(true);
+    this.poll();
+  }
+
+  async poll() {
+    const { board } = this.session;
+    try {
+      // The page keeps showing a game that the user drives, or looks back at after its end.
+      const isOwn = board.replay && !this.session.recording?.isLive && this.game > 0;
+      // The button *live* returns to the running game.
+      if (isOwn && board.following) this.game = this.count = 0;
+      if (board.following || (!isOwn && (board.following || !board.replay?.isOver || this.game === 0))) await this.fetch();
+      if (this.failures >= FAILURES_MAX) showBanner("");
+      this.failures = 0;
+    } catch (error) {
+      if (++this.failures === FAILURES_MAX) showBanner(`${error.message[0].toUpperCase()}${error.message.slice(1)}. The game so far can be watched here; the page reconnects when the server is back.`);
+      if (this.failures === FAILURES_MAX && board.replay) board.replay.header.isLive = false;
     }
-    showBanner(problem);
-    if (!last) return;
-    await library.refresh();
-    library.open(library.games[last - 1], "about:blank");
-  });
+    setTimeout(() => this.poll(), POLL_INTERVAL_MS);
+  }
+
+  async fetch() {
+    const { session } = this;
+    const { board } = session;
+    const answer = await session.client.ask("live", { number: this.game, from: this.count });
+    const waiting = `Waiting for a game.\nThe server listens at ws://${location.host}. Start a bot, for example with\npython bot/application.py --url ws://${location.host}`;
+    element("message").textContent = answer.length || this.game ? "" : waiting;
+    if (!answer.length) return;
+    const { header, frames, forecast } = Replay.parts(answer.buffer);
+    if (header.game === this.game) {
+      board.replay.append(header, { frames, forecast });
+      if (!header.isLive) board.replay.frames.length = header.from + header.count;
+    } else {
+      const replay = new Replay(header);
+      replay.append(header, { frames, forecast });
+      // A game that has just begun has no state yet.
+      if (replay.last < 0) return;
+      this.game = header.game;
+      const follows = board.following;
+      session.isDemo = false;
+      await session.openRecording({ isLive: true }, replay, replay.last);
+      board.follow(follows);
+    }
+    this.count = board.replay.frames.length;
+    board.showFilters();
+    board.changeTimeline();
+    if (header.isLive || !header.address || session.game) return;
+    session.game = await session.gameOf(board.replay);
+    showBanner(`The game is over: ${board.replay.outcome}.`);
+    board.showAbout();
+    session.emit("game");
+  }
 }

@@ -8,7 +8,9 @@ for (const sprite of Object.values(DRAWING.sprites)) for (const part of sprite.p
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const still = matchMedia("(prefers-reduced-motion: reduce)");
-const theme = () => DRAWING.themes[dark.matches ? "dark" : "light"];
+/** The theme of an embedding page, if any, overrides the system's. */
+const isDark = () => (document.documentElement.dataset.theme ?? (dark.matches ? "dark" : "light")) === "dark";
+const theme = () => DRAWING.themes[isDark() ? "dark" : "light"];
 const spriteOf = (name) => DRAWING.sprites[name] ?? DRAWING.sprites.unknown;
 
 function drawSprite(context, name, x, y, side, angle) {
@@ -49,45 +51,89 @@ function drawSprite(context, name, x, y, side, angle) {
   context.restore();
 }
 
+/** A sprite as an SVG element, coloured by the style sheet. */
+function sprite(name) {
+  const { color, parts } = spriteOf(name);
+  const paint = (part) => `${part.line ? `fill="none" stroke-width="${part.line}" stroke` : "fill"}="${part.paint === "body" ? color : `var(--${part.paint})`}"`;
+  const icon = make("span", { className: "sprite", aria: { hidden: "true" } });
+  icon.innerHTML = `<svg viewBox="-52 -52 104 104">${parts.map((part) => `<path d="${part.d}" ${paint(part)}${part.paint === "body" ? ' class="body"' : ""}/>`).join("")}</svg>`;
+  return icon;
+}
+
 function thumbnail({ rows, place }) {
-  const canvas = document.createElement("canvas");
   const side = 3;
-  [canvas.width, canvas.height] = [rows[0].length * side, rows.length * side];
-  canvas.setAttribute("aria-hidden", "true");
+  const canvas = make("canvas", { width: rows[0].length * side, height: rows.length * side, aria: { hidden: "true" } });
   const context = canvas.getContext("2d");
-  const colors = theme();
-  context.fillStyle = colors.wall;
-  context.fillRect(0, 0, canvas.width, canvas.height);
-  context.fillStyle = colors.street;
-  rows.forEach((row, y) => [...row].forEach((tile, x) => tile !== "#" && context.fillRect(x * side, y * side, side, side)));
-  context.fillStyle = colors.death;
-  context.fillRect(place[0] * side - 1, place[1] * side - 1, side + 2, side + 2);
+  const fill = (color, ...box) => {
+    context.fillStyle = color;
+    context.fillRect(...box);
+  };
+  const { wall, street, death } = theme();
+  fill(wall, 0, 0, canvas.width, canvas.height);
+  rows.forEach((row, y) => [...row].forEach((tile, x) => tile !== "#" && fill(street, x * side, y * side, side, side)));
+  fill(death, place[0] * side - 1, place[1] * side - 1, side + 2, side + 2);
   return canvas;
 }
 
+/** Shifts actors that share a tile apart, in tiles. */
+function shifts(positions) {
+  const count = (positions.length - 2) / 3;
+  const isHere = (i, j) => positions[2 + 3 * i] === positions[2 + 3 * j] && positions[3 + 3 * i] === positions[3 + 3 * j];
+  return Array.from({ length: count }, (_, i) => {
+    let [before, all] = [0, 0];
+    for (let j = 0; j < count; j++) if (isHere(i, j)) [before, all] = [before + (j < i), all + 1];
+    return { shift: ((before + 0.5) / all - 0.5) * 0.5, all: before ? 0 : all };
+  });
+}
+
 class MapView {
-  constructor(canvas) {
+  /** A canvas outside the page has a fixed `size` in pixels. */
+  constructor(canvas, size = null) {
+    this.size = size;
     this.canvas = canvas;
     this.context = canvas.getContext("2d");
     this.streets = document.createElement("canvas");
     this.streetsKey = "";
     /** The positions at which the threats were last drawn, for hit testing. */
     this.drawn = [];
+    /** How many times larger than the whole map; null chooses by the size of a tile. */
+    this.zoom = null;
+    /** The tile in the middle of a zoomed map; null follows the car. */
+    this.focus = null;
   }
 
-  fit(replay) {
-    const ratio = devicePixelRatio || 1;
+  fit(replay, car) {
+    const ratio = this.size ? 1 : devicePixelRatio || 1;
     const { clientWidth, clientHeight } = this.canvas;
-    const [width, height] = [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
+    const [width, height] = this.size ?? [Math.round(clientWidth * ratio), Math.round(clientHeight * ratio)];
     if (this.canvas.width !== width || this.canvas.height !== height) {
       this.canvas.width = width;
       this.canvas.height = height;
     }
     const { header } = replay;
     this.ratio = ratio;
-    this.tile = Math.max(2, Math.floor(Math.min(width / header.width, height / header.height)));
-    this.left = Math.floor((width - this.tile * header.width) / 2);
-    this.top = Math.floor((height - this.tile * header.height) / 2);
+    const whole = Math.min(width / header.width, height / header.height);
+    this.scale = this.zoom ?? (whole < 13 * ratio ? (22 * ratio) / whole : 1);
+    this.tile = Math.max(2, Math.floor(whole * this.scale));
+    const [x, y] = this.focus ?? car;
+    const start = (size, count, middle) => {
+      const rest = size - this.tile * count;
+      return Math.floor(rest >= 0 ? rest / 2 : Math.max(rest, Math.min(0, size / 2 - (middle + 0.5) * this.tile)));
+    };
+    this.left = start(width, header.width, x);
+    this.top = start(height, header.height, y);
+  }
+
+  zoomBy(factor) {
+    this.zoom = Math.max(1, Math.min(8, (this.zoom ?? this.scale) * factor));
+    if (this.zoom === 1) this.focus = null;
+  }
+
+  /** Moves a zoomed map by a distance in CSS pixels. */
+  pan(x, y) {
+    const { width, height } = this.canvas;
+    const middle = [(width / 2 - this.left) / this.tile - 0.5, (height / 2 - this.top) / this.tile - 0.5];
+    this.focus = [middle[0] - (x * this.ratio) / this.tile, middle[1] - (y * this.ratio) / this.tile];
   }
 
   center(x, y) {
@@ -97,7 +143,7 @@ class MapView {
   drawStreets(replay) {
     const { width, height, rows } = replay.header;
     const colors = theme();
-    const key = [this.tile, dark.matches, rows.join()].join();
+    const key = [this.tile, isDark(), rows.join()].join();
     if (key === this.streetsKey) return;
     this.streetsKey = key;
     const tile = this.tile;
@@ -142,16 +188,18 @@ class MapView {
   }
 
   draw(replay, playhead, layers, chosen) {
-    this.fit(replay);
-    this.drawStreets(replay);
-    const { context, canvas } = this;
-    context.clearRect(0, 0, canvas.width, canvas.height);
-    context.drawImage(this.streets, this.left, this.top);
+    // A hidden board has no size.
+    if (!this.size && !this.canvas.clientWidth) return;
     const index = Math.min(Math.floor(playhead), replay.last);
     const { annotation, positions } = replay.frames[index];
     const next = index < replay.last ? replay.frames[index + 1].positions : positions;
     // If the user prefers reduced motion, the actors jump from tile to tile.
     const fraction = still.matches ? 0 : playhead - index;
+    this.fit(replay, [0, 1].map((i) => positions[i] + (next[i] - positions[i]) * fraction));
+    this.drawStreets(replay);
+    const { context, canvas } = this;
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    context.drawImage(this.streets, this.left, this.top);
     if (annotation && layers.arrival) this.drawArrivals(replay, annotation);
     if (annotation && layers.deadly) this.drawDeadly(annotation);
     if (layers.trail) this.drawTrail(replay, index);
@@ -160,14 +208,69 @@ class MapView {
     if (annotation && layers.arrival) this.drawArrivalNumbers(replay, annotation);
     if (chosen !== null) this.drawChosen(replay, index, chosen);
     const catchers = replay.catchers(index);
-    const threat = (i) => this.drawActor(replay.header.styles[i], positions, next, 2 + 3 * i, fraction);
-    this.drawn = replay.header.styles.map((_, i) => (catchers.includes(i) ? null : threat(i)));
-    this.drawActor("player", positions, next, 0, fraction, this.playerDirection(replay, index));
-    // Catchers are drawn on top of the player.
-    for (const i of catchers) {
-      this.drawn[i] = threat(i);
-      this.drawRing(this.drawn[i]);
+    const [now, then] = [shifts(positions), shifts(next)];
+    this.drawn = replay.header.styles.map((style, i) => {
+      // A catcher is drawn aside, so that the car stays visible.
+      const shift = catchers.includes(i) ? -0.2 : now[i].shift + (then[i].shift - now[i].shift) * fraction;
+      const drawn = this.drawActor(style, positions, next, 2 + 3 * i, fraction, null, shift);
+      if (catchers.includes(i)) this.drawRing(drawn);
+      if (now[i].all > 1 && fraction === 0) this.drawCount(now[i].all, positions[2 + 3 * i], positions[3 + 3 * i]);
+      return drawn;
+    });
+    this.drawActor("player", positions, next, 0, fraction, this.playerDirection(replay, index), catchers.length ? 0.14 : 0);
+  }
+
+  drawCount(count, tileX, tileY) {
+    const { context, tile } = this;
+    const [x, y] = this.center(tileX + 0.36, tileY - 0.36);
+    context.fillStyle = theme().text;
+    context.beginPath();
+    context.arc(x, y, tile * 0.2, 0, 2 * Math.PI);
+    context.fill();
+    context.fillStyle = theme().paper;
+    context.font = `bold ${Math.round(tile * 0.28)}px system-ui, sans-serif`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    context.fillText(count, x, y);
+  }
+
+  /** Draws a line of moves as an arrow, with a text at its end. */
+  drawLine(positions, moves, color, text) {
+    const { context, tile } = this;
+    let [x, y] = positions;
+    const way = [[x, y]];
+    for (const letter of moves) {
+      const [dx, dy] = STEP["LRUD".indexOf(letter)] ?? [0, 0];
+      [x, y] = [x + dx, y + dy];
+      if (letter !== ".") way.push([x, y]);
     }
+    if (way.length < 2) return;
+    const points = way.map(([a, b]) => this.center(a, b));
+    const [end, before] = [points.at(-1), points.at(-2)];
+    const angle = Math.atan2(end[1] - before[1], end[0] - before[0]);
+    const head = (turn) => [end[0] - tile * 0.3 * Math.cos(angle + turn), end[1] - tile * 0.3 * Math.sin(angle + turn)];
+    context.lineJoin = context.lineCap = "round";
+    for (const [ink, width] of [[theme().pale, 0.2], [color, 0.11]]) {
+      context.strokeStyle = ink;
+      context.lineWidth = Math.max(2, tile * width);
+      context.beginPath();
+      points.forEach((point) => context.lineTo(...point));
+      context.moveTo(...head(0.6));
+      context.lineTo(...end);
+      context.lineTo(...head(-0.6));
+      context.stroke();
+    }
+    const size = Math.max(11 * this.ratio, tile * 0.34);
+    context.font = `bold ${Math.round(size)}px system-ui, sans-serif`;
+    context.textAlign = "center";
+    context.textBaseline = "middle";
+    const width = context.measureText(text).width + size * 0.6;
+    const left = Math.max(0, Math.min(this.canvas.width - width, end[0] - width / 2));
+    const middle = end[1] + (end[1] > tile ? -0.75 : 0.75) * tile;
+    context.fillStyle = color;
+    context.fillRect(left, middle - size * 0.7, width, size * 1.4);
+    context.fillStyle = theme().pale;
+    context.fillText(text, left + width / 2, middle);
   }
 
   drawRing({ x, y }) {
@@ -182,11 +285,11 @@ class MapView {
   }
 
   /** Draws an actor between two frames. Only a move to an adjacent tile is interpolated. */
-  drawActor(name, positions, next, at, fraction, directions) {
+  drawActor(name, positions, next, at, fraction, directions, shift) {
     const [dx, dy] = [next[at] - positions[at], next[at + 1] - positions[at + 1]];
     const moves = Math.abs(dx) + Math.abs(dy) === 1;
     const stepFraction = moves ? fraction : 0;
-    const [x, y] = this.center(positions[at] + dx * stepFraction, positions[at + 1] + dy * stepFraction);
+    const [x, y] = this.center(positions[at] + dx * stepFraction + shift, positions[at + 1] + dy * stepFraction + shift);
     const [from, to] = directions ?? [TURN[positions[at + 2]], TURN[next[at + 2]]];
     let turn = (to - from) % (2 * Math.PI);
     if (turn > Math.PI) turn -= 2 * Math.PI;
@@ -362,7 +465,7 @@ class MapView {
   threatAt(clientX, clientY) {
     const { left, top } = this.canvas.getBoundingClientRect();
     const [x, y] = [(clientX - left) * this.ratio, (clientY - top) * this.ratio];
-    const reach = Math.max(this.tile * 0.7, 16 * this.ratio);
+    const reach = Math.max(this.tile * 0.5, 10 * this.ratio);
     let [best, nearest] = [null, reach];
     this.drawn.forEach((place, i) => {
       if (!place) return;
@@ -373,71 +476,12 @@ class MapView {
   }
 }
 
-function drawLegend() {
-  const samples = {
-    plan: (context) => {
-      for (const [color, width] of [[theme().outline, 5], [theme().plan, 3]]) {
-        context.strokeStyle = color;
-        context.lineWidth = width;
-        context.lineCap = "round";
-        context.setLineDash([1, 7]);
-        context.beginPath();
-        context.moveTo(3, 9);
-        context.lineTo(27, 9);
-        context.stroke();
-      }
-    },
-    paths: (context) => {
-      context.strokeStyle = context.fillStyle = spriteOf("shark").color;
-      context.lineWidth = 2.5;
-      context.beginPath();
-      context.moveTo(2, 9);
-      context.lineTo(23, 9);
-      context.stroke();
-      context.beginPath();
-      context.arc(24, 9, 3, 0, 2 * Math.PI);
-      context.fill();
-    },
-    arrival: (context) => {
-      context.fillStyle = theme().heat;
-      context.globalAlpha = LAYERS.heat_opacity;
-      context.fillRect(6, 0, 18, 18);
-      context.globalAlpha = 1;
-      context.fillStyle = theme().street;
-      context.fillRect(10, 3, 10, 12);
-      context.fillStyle = theme().text;
-      context.font = "11px system-ui, sans-serif";
-      context.textAlign = "center";
-      context.textBaseline = "middle";
-      context.fillText("7", 15, 9.5);
-    },
-    deadly: (context) => {
-      context.strokeStyle = theme().death;
-      context.lineWidth = 1.5;
-      context.strokeRect(8, 2, 14, 14);
-      context.beginPath();
-      context.moveTo(8, 2);
-      context.lineTo(22, 16);
-      context.moveTo(22, 2);
-      context.lineTo(8, 16);
-      context.stroke();
-    },
-    trail: (context) => {
-      context.fillStyle = theme().trail;
-      [1.4, 1.8, 2.3, 2.8].forEach((radius, i) => {
-        context.globalAlpha = 0.25 + 0.2 * i;
-        context.beginPath();
-        context.arc(4 + 7 * i, 9, radius, 0, 2 * Math.PI);
-        context.fill();
-      });
-    },
-  };
-  for (const canvas of element("layers").querySelectorAll("canvas")) {
-    [canvas.width, canvas.height] = [60, 36];
-    const context = canvas.getContext("2d");
-    context.scale(2, 2);
-    samples[canvas.dataset.layer](context);
-  }
+/** Gives the style sheet the colours of the drawing. */
+function showTheme() {
+  const root = document.documentElement;
+  root.style.colorScheme = isDark() ? "dark" : "light";
+  for (const [name, color] of Object.entries(theme())) root.style.setProperty(`--${name}`, color);
 }
 
-dark.addEventListener("change", drawLegend);
+dark.addEventListener("change", showTheme);
+showTheme();

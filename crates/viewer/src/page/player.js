@@ -3,9 +3,28 @@
 const ORDINALS = ["th", "st", "nd", "rd"];
 const ordinal = (number) => `${number}${(number % 100 > 10 && number % 100 < 14 ? null : ORDINALS[number % 10]) ?? "th"}`;
 const ARROWS = ["←", "→", "↑", "↓"];
+const PASSING = "who swap tiles pass through each other, except in the no-jump variant";
 /** Minimum interval between text updates, so that the text stays readable. */
 const TEXT_INTERVAL_MS = 100;
 const GLIDE_TICKS_PER_SECOND = 12;
+/** A pointer that moves less is a tap, in CSS pixels. */
+const TAP = 12;
+
+/** What the page remembers in this browser. Some hosts forbid it. */
+const memory = {
+  get(name) {
+    try {
+      return JSON.parse(localStorage.getItem(`getaway.${name}`));
+    } catch {
+      return null;
+    }
+  },
+  set(name, value) {
+    try {
+      localStorage.setItem(`getaway.${name}`, JSON.stringify(value));
+    } catch {}
+  },
+};
 
 /** Shows a sentence above the map. An empty text removes it. */
 function showBanner(text) {
@@ -15,22 +34,22 @@ function showBanner(text) {
 
 function receiveDrops(receive) {
   const isFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
-  addEventListener("dragover", (event) => {
-    if (!isFile(event)) return;
-    event.preventDefault();
-    document.body.classList.add("dropping");
-  });
-  addEventListener("dragleave", () => document.body.classList.remove("dropping"));
-  addEventListener("drop", (event) => {
-    if (!isFile(event)) return;
-    event.preventDefault();
-    document.body.classList.remove("dropping");
-    receive([...event.dataTransfer.files]);
-  });
+  const listen = (name, isOver, act = () => {}) =>
+    addEventListener(name, (event) => {
+      if (name !== "dragleave" && !isFile(event)) return;
+      event.preventDefault();
+      document.body.classList.toggle("dropping", isOver);
+      act(event);
+    });
+  listen("dragover", true);
+  listen("dragleave", false);
+  listen("drop", false, (event) => receive([...event.dataTransfer.files]));
 }
 
-class Player {
+/** Emits `position` when the displayed tick changes, unless the picture moves on its own. */
+class Player extends EventTarget {
   constructor() {
+    super();
     this.mapView = new MapView(element("canvas"));
     this.otherView = new MapView(element("other-canvas"));
     /** The second replay, `{ replay, offset, title }`. It starts in frame `offset` of the first. */
@@ -40,7 +59,6 @@ class Player {
     this.analysis = null;
     this.timeline = new Timeline(element("marks"), element("scrub"), element("mark-text"));
     this.replay = null;
-    this.gameName = null;
     this.playhead = 0;
     this.playing = false;
     /** The index to which the actors are gliding after a move of the user, or null. */
@@ -54,7 +72,9 @@ class Player {
     this.lastTime = null;
     this.textUpdatedAt = 0;
     this.requested = false;
-    this.onTexts = () => {};
+    this.noticed = -1;
+    /** Drives the car, and draws over the map, on a page with an engine. */
+    this.driver = null;
     this.listen();
   }
 
@@ -77,19 +97,27 @@ class Player {
     return replay.frames[this.index].tick;
   }
 
+  /** True if the picture moves without user input. The play button then pauses it. */
+  get isRunning() {
+    return this.playing || (this.following && this.replay.header.isLive);
+  }
+
+  get chosen() {
+    return this.hovered ?? this.pinned;
+  }
+
   compare(other) {
     this.other = other;
     this.divergence = other ? this.findDivergence() : null;
     element("boards").classList.toggle("two", Boolean(other));
-    element("other").hidden = !other;
+    element("other").hidden = element("one-board").hidden = element("why-one-board").hidden = !other;
     if (other) {
       const tick = this.divergence === null ? null : this.replay.frames[Math.min(this.replay.last, this.divergence)].tick;
-      element("other-title").textContent = `${other.title}${tick === null ? "" : ` · first difference in tick ${tick}`}`;
+      element("other-title").textContent = `${other.title}${tick === null ? "" : ` · first difference at tick ${tick}`}`;
       this.otherView.streetsKey = "";
     }
     this.playhead = Math.min(this.playhead, this.end);
-    this.timeline.key = "";
-    this.refresh();
+    this.changeTimeline();
   }
 
   findDivergence() {
@@ -101,16 +129,15 @@ class Player {
     return null;
   }
 
-  get chosen() {
-    return this.hovered ?? this.pinned;
-  }
-
   show(replay) {
     this.replay = replay;
     this.playhead = 0;
-    this.hovered = this.pinned = null;
+    this.playing = false;
+    this.target = null;
+    this.hovered = this.pinned = this.analysis = null;
+    this.mapView.focus = this.mapView.zoom = null;
+    this.noticed = -1;
     this.compare(null);
-    this.analysis = null;
     const { title, subtitle, note, width, height, styles, noJump } = replay.header;
     element("title").textContent = title;
     this.showAbout();
@@ -121,25 +148,22 @@ class Player {
     element("note").textContent = note ?? "";
     document.documentElement.style.setProperty("--ratio", `${width} / ${height}`);
     element("threats").replaceChildren(...styles.map((style, i) => this.threatRow(style, i)));
+  }
+
+  /** Shows an analysis in the curve below the timeline. */
+  explain(analysis) {
+    this.analysis = analysis;
+    this.changeTimeline();
+  }
+
+  changeTimeline() {
     this.timeline.key = "";
     this.refresh();
   }
 
-  exchange(replay, analysis, other = null) {
-    const { playhead, pinned } = this;
-    this.show(replay);
-    this.compare(other);
-    this.analysis = analysis;
-    this.playhead = Math.min(playhead, this.end);
-    this.pin(pinned);
-  }
-
   setLayer(name, isShown) {
-    const box = element("layers").querySelector(`[name=${name}]`);
-    const wasShown = box.checked;
-    box.checked = this.layers[name] = isShown;
+    element("layers").querySelector(`[name=${name}]`).checked = this.layers[name] = isShown;
     this.refresh();
-    return wasShown;
   }
 
   showAbout() {
@@ -152,17 +176,11 @@ class Player {
       ["file", about.file],
       ["recorded by", about.recorder],
       ["server", about.tickMs && `waits ${about.tickMs} ms for a command`],
-      ["length", status === "running" ? null : `${last} ticks`],
-      ["score", status === "running" ? null : (last * pointsPerTick).toLocaleString("en")],
+      ["length", status === "running" ? null : `${toText(last)} ticks`],
+      ["score", status === "running" ? null : toText(last * pointsPerTick)],
     ];
-    element("about").replaceChildren(
-      ...facts.filter(([, fact]) => fact).map(([name, fact]) => {
-        const [row, term, value] = ["div", "dt", "dd"].map((tag) => document.createElement(tag));
-        [term.textContent, value.textContent] = [name, fact];
-        row.append(term, value);
-        return row;
-      }),
-    );
+    const row = ([name, fact]) => make("div", {}, make("dt", {}, name), make("dd", {}, fact));
+    element("about").replaceChildren(...facts.filter(([, fact]) => fact).map(row));
   }
 
   showFilters() {
@@ -173,43 +191,30 @@ class Player {
     this.filterKinds = String(kinds);
     element("filters").hidden = !kinds.length;
     const focused = document.activeElement?.closest("#filter-boxes") && document.activeElement.name;
-    element("filter-boxes").replaceChildren(
-      ...kinds.map(([kind, count]) => {
-        const [label, box, icon, name] = ["label", "input", "canvas", "span"].map((tag) => document.createElement(tag));
-        box.type = "checkbox";
-        box.name = `mark-${kind}`;
-        box.checked = !this.timeline.hidden.has(kind);
-        box.addEventListener("change", () => {
-          this.timeline.hidden[box.checked ? "delete" : "add"](kind);
-          this.refresh();
-        });
-        [icon.width, icon.height] = [28, 36];
-        icon.setAttribute("aria-hidden", "true");
-        const context = icon.getContext("2d");
-        context.scale(2, 2);
-        context.fillStyle = context.strokeStyle = MARKS[kind].color;
-        MARKS[kind].draw(context, 7, 18);
-        name.textContent = `${MARKS[kind].name} (${count})`;
-        label.append(box, icon, name);
-        return label;
-      }),
-    );
+    element("filter-boxes").replaceChildren(...kinds.map(([kind, count]) => this.filter(kind, count)));
     if (focused) element("filter-boxes").querySelector(`[name=${focused}]`)?.focus();
   }
 
+  filter(kind, count) {
+    const { hidden } = this.timeline;
+    const box = make("input", { type: "checkbox", name: `mark-${kind}`, checked: !hidden.has(kind) });
+    box.addEventListener("change", () => {
+      hidden[box.checked ? "delete" : "add"](kind);
+      this.refresh();
+    });
+    const icon = make("canvas", { width: 28, height: 44, aria: { hidden: "true" } });
+    const context = icon.getContext("2d");
+    context.scale(2, 2);
+    drawMark(context, kind, 7);
+    return make("label", {}, box, icon, make("span", {}, `${MARKS[kind].name} (${toText(count)})`));
+  }
+
   threatRow(style, threat) {
-    const [row, button, icon, name, intent] = ["li", "button", "canvas", "b", "span"].map((tag) => document.createElement(tag));
-    button.type = "button";
-    button.setAttribute("aria-pressed", "false");
-    icon.width = icon.height = 102;
-    drawSprite(icon.getContext("2d"), style, 51, 51, 88, 0);
-    name.textContent = style;
-    button.append(icon, name, intent);
+    const button = make("button", { type: "button", aria: { pressed: "false" } }, sprite(style), make("b", {}, style), make("span", { className: "intent" }));
     button.addEventListener("click", () => this.pin(this.pinned === threat ? null : threat));
     button.addEventListener("pointerenter", (event) => event.pointerType === "mouse" && this.hover(threat));
     button.addEventListener("pointerleave", () => this.hover(null));
-    row.append(button);
-    return row;
+    return make("li", {}, button);
   }
 
   hover(threat) {
@@ -249,10 +254,11 @@ class Player {
     if (this.other) {
       const { replay, offset } = this.other;
       const at = this.playhead - offset;
-      // Before the tick in which the branch starts, both boards show the same game.
+      // Before the tick in which the second replay starts, both boards show the same game.
       if (at < 0) this.otherView.draw(this.replay, this.playhead, this.layers, this.chosen);
       else this.otherView.draw(replay, Math.min(at, replay.last), this.layers, this.chosen);
     }
+    if (!moves) this.driver?.drawOver(this.mapView);
     this.timeline.draw(this.replay, this.end, this.analysis, this.divergence);
     if (time - this.textUpdatedAt >= TEXT_INTERVAL_MS || !moves) {
       this.textUpdatedAt = time;
@@ -266,11 +272,11 @@ class Player {
     const { last } = this.replay;
     const { end } = this;
     if (this.target !== null) {
-      this.playhead = Math.min(this.target, this.playhead + seconds * GLIDE_TICKS_PER_SECOND);
+      this.playhead = Math.min(this.target, this.playhead + seconds * Math.max(GLIDE_TICKS_PER_SECOND, this.driver?.pace ?? 0));
       if (this.playhead >= this.target) this.target = null;
     } else if (this.following) {
       // The display lags behind the game: the larger the lag, the faster the display catches up.
-      this.playhead = Math.min(last, this.playhead + Math.max((last - this.playhead) * Math.min(1, seconds * 8), seconds * 2));
+      this.playhead = Math.min(last, this.playhead + Math.max((last - this.playhead) * Math.min(1, seconds * 4), seconds * 2));
     } else if (this.playing) {
       this.playhead += seconds * LAYERS.ticks_per_second * this.speed;
       if (this.playhead >= end) {
@@ -283,9 +289,9 @@ class Player {
   updateNumbers() {
     const { header } = this.replay;
     const { tick } = this;
-    element("tick").textContent = tick;
-    element("total").textContent = ` of ${header.lastTick}`;
-    element("score").textContent = tick * header.pointsPerTick;
+    element("tick").textContent = toText(tick);
+    element("total").textContent = ` of ${toText(header.lastTick)}`;
+    element("score").textContent = toText(tick * header.pointsPerTick);
     const now = header.phases.findLast(([start]) => start <= tick);
     const next = header.phases.find(([start]) => start > tick);
     element("phase").textContent = now ? now[1] : "–";
@@ -296,32 +302,33 @@ class Player {
 
   updateTexts() {
     const { header, frames } = this.replay;
-    const last = this.end;
     const { positions, annotation } = frames[this.index];
-    const rows = element("threats").querySelectorAll("span");
+    const rows = element("threats").querySelectorAll(".intent");
     rows.forEach((row, i) => (row.textContent = this.intentText(annotation?.intents[i])));
     const places = header.styles.map((style, i) => `${style} at ${positions[2 + 3 * i]}, ${positions[3 + 3 * i]}`);
-    this.mapView.canvas.setAttribute("aria-label", `The map. The player is at ${positions[0]}, ${positions[1]}; ${places.join("; ")}.`);
+    this.mapView.canvas.setAttribute("aria-label", `The map. The car is at ${positions[0]}, ${positions[1]}; ${places.join("; ")}.`);
     element("back").disabled = element("home").disabled = this.playhead <= 0;
-    element("step").disabled = element("end").disabled = this.playhead >= last;
-    const atEnd = this.index === this.replay.last && this.replay.isOver;
+    element("step").disabled = element("to-end").disabled = this.playhead >= this.end;
+    const isAtEnd = this.index === this.replay.last && this.replay.isOver;
     const { isRunning } = this;
-    element("play").setAttribute("aria-label", isRunning ? "Pause" : "Play");
+    element("play").setAttribute("aria-label", isRunning ? "Pause" : "Run");
     element("play-icon").setAttribute("d", isRunning ? "M7 4v16h3V4zM15 4v16h3V4z" : "M7 4l13 8-13 8z");
-    element("outcome").textContent = atEnd ? this.replay.outcome : "";
+    element("outcome").textContent = isAtEnd ? this.replay.outcome : "";
     element("outcome").dataset.status = header.status;
     const decision = header.about.decisions?.[this.index];
     const command = header.about.commands?.[this.index];
-    const facts = [];
-    if (decision) facts.push(`decision: ${decision[1]}, ${decision[0].toFixed(1)} ms`);
-    if (command != null) facts.push(`command after ${command.toFixed(1)} ms`);
-    facts.push(...header.marks.filter((mark) => mark.index === this.index).map((mark) => mark.text));
+    const marks = header.marks.filter((mark) => mark.index === this.index);
+    const facts = marks.map(({ kind, text }) => (kind === "jump" ? `${text} (two ${PASSING})` : text));
+    if (command != null) facts.unshift(`command after ${command.toFixed(1)} ms`);
+    if (decision) facts.unshift(`decision: ${decision[1]}, ${decision[0].toFixed(1)} ms`);
     element("tick-notes").textContent = facts.join(" · ");
     const learnt = header.about.learnt?.findLast(([index]) => index <= this.index);
     element("learnt").textContent = learnt ? `learnt: ${learnt[1].join("; ")}` : "";
-    this.updateHash();
     this.updateCard();
-    this.onTexts();
+    this.driver?.showEnd(isAtEnd && this.target === null && !isRunning && !this.other);
+    if (this.noticed === this.index || isRunning) return;
+    this.noticed = this.index;
+    this.dispatchEvent(new Event("position"));
   }
 
   intentText(intent) {
@@ -336,32 +343,23 @@ class Player {
     if (threat === null) return;
     const { header, frames } = this.replay;
     const intent = frames[this.index].annotation?.intents[threat];
-    const line = (text, kind) => {
-      const paragraph = document.createElement(kind === "name" ? "strong" : "p");
-      if (kind === "soft") paragraph.className = kind;
-      paragraph.textContent = text;
-      return paragraph;
-    };
-    const lines = [line(header.styles[threat], "name")];
-    if (intent) lines.push(line(this.intentText(intent)));
+    const lines = [make("strong", {}, header.styles[threat])];
+    if (intent) lines.push(make("p", {}, this.intentText(intent)));
     if (intent && intent.x >= 0) {
       const steps = intent.path.length ? `, ${intent.path.length} steps` : "";
-      lines.push(line(`target (${intent.x}, ${intent.y})${steps}`, "soft"));
+      lines.push(make("p", { className: "soft" }, `target (${intent.x}, ${intent.y})${steps}`));
     }
-    lines.push(line(this.nextMoves(threat), "soft"));
-    card.replaceChildren(...lines);
+    card.replaceChildren(...lines, make("p", { className: "soft" }, this.nextMoves(threat)));
     const place = this.mapView.drawn[threat];
     if (!place) return;
     const { ratio, canvas, tile } = this.mapView;
     const [x, y, reach] = [place.x / ratio, place.y / ratio, tile / ratio];
-    if (canvas.clientWidth < 480) {
-      // A narrow map has no room beside the threat, so the card moves to the map's other half.
-      card.style.transform = `translate(0, ${y > canvas.clientHeight / 2 ? 0 : canvas.clientHeight - card.offsetHeight}px)`;
-      return;
-    }
+    // A narrow map has no room beside the threat, so the card moves to the map's other half.
+    const isNarrow = canvas.clientWidth < 480;
     const left = x + reach + card.offsetWidth < canvas.clientWidth ? x + reach : Math.max(0, x - reach - card.offsetWidth);
     const top = Math.max(0, Math.min(canvas.clientHeight - card.offsetHeight, y - card.offsetHeight / 2));
-    card.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
+    const other = y > canvas.clientHeight / 2 ? 0 : canvas.clientHeight - card.offsetHeight;
+    card.style.transform = isNarrow ? `translate(0, ${other}px)` : `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
   }
 
   nextMoves(threat) {
@@ -377,28 +375,6 @@ class Player {
       before = positions;
     }
     return moves.length ? `next moves, by tick: ${moves.join(" ")}` : "next moves, by tick: none known";
-  }
-
-  /** True if the picture moves without user input. The play button then pauses it. */
-  get isRunning() {
-    return this.playing || (this.following && this.replay.header.isLive);
-  }
-
-  updateHash() {
-    if (this.isRunning || this.following) return;
-    const hash = `#${new URLSearchParams({ ...(this.gameName && { game: this.gameName }), tick: this.tick })}`;
-    try {
-      if (location.hash !== hash) history.replaceState(null, "", hash);
-    } catch {
-      // Ignored: some hosts forbid changing the address, and browsers limit how often it changes.
-    }
-  }
-
-  followHash(address = location.href) {
-    const parameters = new URLSearchParams(new URL(address).hash.slice(1));
-    const [game, tick] = [parameters.get("game"), parameters.get("tick")];
-    if (!this.replay || (game !== null && game !== this.gameName)) return;
-    if (/^\d+$/.test(tick)) this.seekTick(Number(tick));
   }
 
   seekTick(tick) {
@@ -417,14 +393,10 @@ class Player {
     // While the page follows a live game, `toggle` pauses at the displayed frame.
     const wasFollowing = this.following && this.replay.header.isLive;
     this.follow(false);
-    if (wasFollowing) {
-      this.playhead = this.index;
-      this.playing = false;
-      return this.refresh();
-    }
+    if (wasFollowing) this.playhead = this.index;
+    else if (!this.playing && this.playhead >= this.end) this.playhead = 0;
     this.target = null;
-    if (!this.playing && this.playhead >= this.end) this.playhead = 0;
-    this.playing = !this.playing;
+    this.playing = !wasFollowing && !this.playing;
     this.refresh();
   }
 
@@ -437,9 +409,14 @@ class Player {
     this.refresh();
   }
 
-  /** Glides to `index`. The playhead first jumps to `index - 1`, unless it lies between the two. */
-  glide(index) {
-    this.seek(Math.abs(index - 0.5 - this.playhead) <= 0.5 ? this.playhead : index - 1);
+  step(ticks) {
+    this.seek((ticks < 0 ? Math.ceil(this.playhead) : Math.floor(this.playhead)) + ticks);
+  }
+
+  /** Glides to `index`. The playhead first jumps to `index - count`, unless it is between the two. */
+  glide(index, count = 1) {
+    const isBetween = this.playhead >= index - count - 1e-6 && this.playhead <= index;
+    this.seek(isBetween ? this.playhead : index - count);
     this.target = index;
   }
 
@@ -451,8 +428,10 @@ class Player {
   }
 
   setSpeed(speed) {
+    if (![...element("speed").options].some(({ value }) => Number(value) === speed)) return;
     this.speed = speed;
     element("speed").value = String(speed);
+    memory.set("speed", speed);
   }
 
   seekMark(step) {
@@ -463,26 +442,43 @@ class Player {
 
   changeSpeed(step) {
     const { options, selectedIndex } = element("speed");
-    const option = options[Math.max(0, Math.min(options.length - 1, selectedIndex + step))];
-    this.setSpeed(Number(option.value));
+    this.setSpeed(Number(options[Math.max(0, Math.min(options.length - 1, selectedIndex + step))].value));
+  }
+
+  zoom(factor) {
+    this.mapView.zoomBy(factor);
+    this.refresh();
+  }
+
+  fullScreen() {
+    if (document.fullscreenElement) document.exitFullscreen();
+    else document.documentElement.requestFullscreen?.().catch(() => showBanner("The browser refuses to show the page on the full screen."));
   }
 
   listen() {
-    const click = (id, action) => element(id).addEventListener("click", action);
-    click("play", () => this.toggle());
+    click("play", () => (this.driver?.isRealTime ? this.driver.toggleClock() : this.toggle()));
     click("home", () => this.seek(0));
-    click("end", () => this.seek(Infinity));
-    click("back", () => this.seek(Math.ceil(this.playhead) - 1));
-    click("step", () => this.seek(Math.floor(this.playhead) + 1));
+    click("to-end", () => this.seek(Infinity));
+    click("back", () => this.step(-1));
+    click("step", () => this.step(1));
     click("previous-mark", () => this.seekMark(-1));
     click("next-mark", () => this.seekMark(1));
     click("follow", () => this.follow(!this.following));
+    click("one-board", () => this.compare(null));
+    click("why-one-board", () => this.compare(null));
+    click("zoom-in", () => this.zoom(1.5));
+    click("zoom-out", () => this.zoom(1 / 1.5));
+    click("full", () => this.fullScreen());
     element("speed").addEventListener("change", (event) => this.setSpeed(Number(event.target.value)));
     element("scrub").addEventListener("input", (event) => this.seek(Number(event.target.value)));
+    const parameters = new URLSearchParams(location.hash.slice(1));
+    const layers = parameters.get("layers")?.match(/\w+/g) ?? memory.get("layers");
+    this.setSpeed(Number(parameters.get("speed") ?? memory.get("speed") ?? 1));
     for (const box of element("layers").querySelectorAll("input")) {
-      this.layers[box.name] = box.checked;
+      box.checked = this.layers[box.name] = layers ? layers.includes(box.name) : box.checked;
       box.addEventListener("change", () => {
         this.layers[box.name] = box.checked;
+        memory.set("layers", Object.keys(this.layers).filter((name) => this.layers[name]));
         this.refresh();
       });
     }
@@ -492,51 +488,118 @@ class Player {
     });
     click("help-button", () => element("help").showModal());
     click("help-close", () => element("help").close());
-    // `newURL` is used because `updateHash` may have changed the current address again by now.
-    addEventListener("hashchange", (event) => this.followHash(event.newURL));
+    click("banner-close", () => showBanner(""));
     still.addEventListener("change", () => this.refresh());
+    dark.addEventListener("change", () => this.refresh());
     addEventListener("keydown", (event) => this.key(event));
+    addEventListener("keyup", () => this.driver?.release());
     new ResizeObserver(() => this.refresh()).observe(element("map"));
-    dark.addEventListener("change", () => this.replay && this.exchange(this.replay, this.analysis, this.other));
     this.listenToPointer();
+    this.listenToTimeline();
   }
 
+  listenToTimeline() {
+    const timeline = element("timeline");
+    const seek = (event) => this.seek(this.timeline.indexAt(event.clientX, this.end));
+    timeline.addEventListener("pointerdown", (event) => {
+      if (!this.replay || event.target.tagName !== "CANVAS") return;
+      timeline.setPointerCapture(event.pointerId);
+      seek(event);
+    });
+    timeline.addEventListener("pointermove", (event) => {
+      if (!this.replay) return;
+      if (timeline.hasPointerCapture(event.pointerId)) seek(event);
+      this.timeline.showMark(this.replay, this.end, event.clientX, this.analysis);
+    });
+    timeline.addEventListener("pointerleave", () => this.replay && this.timeline.showMark(this.replay, this.end, null));
+  }
+
+  /** A tap chooses a threat or drives to a tile; a swipe drives; two fingers, or the wheel, zoom. */
   listenToPointer() {
     const { canvas } = this.mapView;
-    canvas.addEventListener("pointermove", (event) => {
-      if (event.pointerType !== "mouse" || !this.replay) return;
-      this.hover(this.mapView.threatAt(event.clientX, event.clientY));
-      const tile = this.mapView.tileAt(event.clientX, event.clientY, this.replay.header);
-      element("coordinates").textContent = tile ? `(${tile.join(", ")})` : "";
+    const fingers = new Map();
+    let [start, wasPinched] = [null, false];
+    const span = () => {
+      const [a, b] = [...fingers.values()];
+      return Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
+    };
+    canvas.addEventListener("pointerdown", (event) => {
+      fingers.set(event.pointerId, event);
+      canvas.setPointerCapture(event.pointerId);
+      if (fingers.size === 1) [start, wasPinched] = [event, false];
     });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!this.replay) return;
+      const before = fingers.get(event.pointerId);
+      if (!before) return event.pointerType === "mouse" && this.point(event);
+      const old = fingers.size === 2 && span();
+      fingers.set(event.pointerId, event);
+      const isDrag = event.pointerType === "mouse" && this.mapView.scale > 1;
+      if (old) [wasPinched] = [true, this.mapView.zoomBy(span() / old)];
+      if (old || isDrag) this.mapView.pan((event.clientX - before.clientX) / fingers.size, (event.clientY - before.clientY) / fingers.size);
+      if (old || isDrag) this.refresh();
+    });
+    canvas.addEventListener("pointerup", (event) => {
+      fingers.delete(event.pointerId);
+      if (!this.replay || wasPinched || !start) return;
+      const [dx, dy] = [event.clientX - start.clientX, event.clientY - start.clientY];
+      if (Math.hypot(dx, dy) < TAP) return this.tap(event);
+      if (event.pointerType !== "mouse") this.driver?.run(Math.abs(dx) > Math.abs(dy) ? (dx < 0 ? "L" : "R") : dy < 0 ? "U" : "D");
+    });
+    canvas.addEventListener("pointercancel", (event) => fingers.delete(event.pointerId));
+    canvas.addEventListener("wheel", (event) => {
+      if (document.body.classList.contains("embed") && !event.ctrlKey) return;
+      event.preventDefault();
+      this.zoom(event.deltaY < 0 ? 1.15 : 1 / 1.15);
+    }, { passive: false });
     canvas.addEventListener("pointerleave", () => {
       this.hover(null);
       element("coordinates").textContent = "";
     });
-    canvas.addEventListener("click", (event) => this.replay && this.pin(this.mapView.threatAt(event.clientX, event.clientY)));
-    const timeline = element("timeline");
-    timeline.addEventListener("pointermove", (event) => this.replay && this.timeline.showMark(this.replay, this.end, event.clientX));
-    timeline.addEventListener("pointerleave", () => this.replay && this.timeline.showMark(this.replay, this.end, null));
+  }
+
+  point(event) {
+    this.hover(this.mapView.threatAt(event.clientX, event.clientY));
+    const tile = this.mapView.tileAt(event.clientX, event.clientY, this.replay.header);
+    element("coordinates").textContent = tile ? `(${tile.join(", ")})` : "";
+  }
+
+  tap(event) {
+    const threat = this.mapView.threatAt(event.clientX, event.clientY);
+    const tile = this.mapView.tileAt(event.clientX, event.clientY, this.replay.header);
+    if (threat !== null || !tile || this.pinned !== null) return this.pin(threat);
+    this.driver?.driveTo(tile);
   }
 
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.tagName === "SELECT") return;
-    if (element("help").open || ["number", "search", "text"].includes(event.target.type)) return;
-    if (this.takeOver?.key(event)) return event.preventDefault();
+    if (element("help").open || ["number", "search", "text", "textarea"].includes(event.target.type)) return;
+    // The editor owns the keys.
+    if (document.body.classList.contains("editing") || !this.replay) return;
+    const { target, shiftKey } = event;
+    const isScrub = target.id === "scrub";
+    const isControl = ["BUTTON", "INPUT"].includes(target.tagName) && !isScrub;
+    if (!isScrub && !(isControl && event.key.startsWith("Arrow") && target.type !== "button" && target.type !== "checkbox") && this.driver?.key(event)) return event.preventDefault();
     const box = element("layers").querySelectorAll("input")[Number(event.key) - 1];
-    // If a button or checkbox has the focus, the space key operates it.
-    const controlHandlesKey = ["BUTTON", "INPUT"].includes(event.target.tagName) && event.target.id !== "scrub";
-    const stride = event.shiftKey ? 10 : 1;
+    const ticks = shiftKey ? 10 : 1;
     const actions = {
-      " ": controlHandlesKey ? null : () => this.toggle(),
-      ArrowLeft: () => this.seek(Math.ceil(this.playhead) - stride),
-      ArrowRight: () => this.seek(Math.floor(this.playhead) + stride),
-      ArrowUp: () => this.changeSpeed(1),
-      ArrowDown: () => this.changeSpeed(-1),
+      // If a button or checkbox has the focus, the space key operates it.
+      " ": isControl ? null : () => element("play").click(),
+      ArrowLeft: () => this.step(-ticks),
+      ArrowRight: () => this.step(ticks),
+      j: () => this.step(-ticks),
+      k: () => this.step(ticks),
+      "+": () => this.changeSpeed(1),
+      "=": () => this.changeSpeed(1),
+      "-": () => this.changeSpeed(-1),
+      "−": () => this.changeSpeed(-1),
       Home: () => this.seek(0),
       End: () => this.seek(Infinity),
       n: () => this.seekMark(1),
       p: () => this.seekMark(-1),
+      z: () => this.zoom(1.5),
+      x: () => this.zoom(1 / 1.5),
+      f: () => this.fullScreen(),
       l: () => element("follow").hidden || this.follow(!this.following),
       "?": () => element("help").showModal(),
       Escape: () => this.pin(null),

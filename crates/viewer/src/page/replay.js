@@ -3,8 +3,17 @@
 const element = (id) => document.getElementById(id);
 const DRAWING = JSON.parse(element("drawing").textContent);
 
-/** Sends a POST request. The server accepts no other method for data. */
-const ask = (path, options) => fetch(path, { method: "POST", ...options });
+const click = (id, action) => element(id).addEventListener("click", action);
+const toText = (number) => number.toLocaleString("en");
+
+/** Makes an element with these properties; `data` and `aria` hold attributes of these kinds. */
+function make(tag, { data = {}, aria = {}, ...properties } = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  Object.assign(made.dataset, data);
+  for (const [name, value] of Object.entries(aria)) made.setAttribute(`aria-${name}`, value);
+  made.append(...children);
+  return made;
+}
 
 /** Decodes zigzag varints, which hold numbers or differences. */
 class DifferenceReader {
@@ -124,44 +133,6 @@ class Replay {
     this.forecastFrom = header.from + frames.length;
   }
 
-  /** The game up to the frame in which a branch starts. */
-  upTo(index) {
-    const { marks, about, shareable } = this.header;
-    const upTo = (list) => list?.slice(0, index);
-    // The moves of a branch follow the rules, so the whole game can be shared if the moves before
-    // the branch follow them, too.
-    const canShare = shareable && index <= (shareable.move_count ?? index);
-    const replay = new Replay({
-      ...this.header,
-      shareable: canShare ? { ...shareable, move_count: undefined } : shareable,
-      marks: marks.filter((mark) => mark.index <= index),
-      about: { ...about, decisions: upTo(about.decisions), commands: upTo(about.commands), learnt: about.learnt?.filter(([at]) => at < index) },
-    });
-    replay.frames = this.frames.slice(0, index + 1);
-    return replay;
-  }
-
-  /** Replaces the frames after `index` with those of a branch that starts in frame `start`. */
-  continueWith(branch, start, index) {
-    const isNew = (mark) => mark.index > index;
-    const marks = branch.header.marks.map((mark) => ({ ...mark, index: mark.index + start }));
-    this.header.marks = [...this.header.marks.filter((mark) => !isNew(mark)), ...marks.filter(isNew)];
-    this.header.status = branch.header.status;
-    this.header.isLive = false;
-    this.frames = [...this.frames.slice(0, index + 1), ...branch.frames.slice(index + 1 - start)];
-    this.forecast = branch.forecast;
-    this.forecastFrom = this.frames.length;
-  }
-
-  /** The player's moves from a frame to the last, as letters; a blocked move is a stay. */
-  movesFrom(index) {
-    const step = (at) => {
-      const [[x, y], [nextX, nextY]] = [this.frames[at].positions, this.frames[at + 1].positions];
-      return "LRUD"[STEP.findIndex(([dx, dy]) => nextX - x === dx && nextY - y === dy)] ?? ".";
-    };
-    return Array.from({ length: this.last - index }, (_, i) => step(index + i)).join("");
-  }
-
   get last() {
     return this.frames.length - 1;
   }
@@ -188,10 +159,10 @@ class Replay {
   get outcome() {
     const { status, pointsPerTick } = this.header;
     const { tick } = this.frames[this.last];
-    if (status === "complete") return `survived: ${(tick * pointsPerTick).toLocaleString("en")}`;
+    if (status === "complete") return `survived: ${toText(tick * pointsPerTick)}`;
     if (status !== "caught") return "";
     const names = [...new Set(this.catchers(this.last).map((i) => this.header.styles[i]))];
-    return `caught by ${names.length ? `the ${names.join(" and the ")}` : "a threat"} in tick ${tick}`;
+    return `caught by ${names.length ? `the ${names.join(" and the ")}` : "a threat"} at tick ${tick}`;
   }
 
   /** The index of the last frame that is not after a tick; 0 if all frames are after it. */

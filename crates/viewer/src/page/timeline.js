@@ -1,70 +1,20 @@
 // The scrub bar, its marks, and the curve of the room left.
 
-/** All kinds differ in shape or size, not only in colour. */
-const MARKS = {
-  phase: { name: "threat speed", color: "#8a95a5", draw: (context, x, h) => context.fillRect(x - 1, 0, 2, h) },
-  close_call: { name: "close calls", color: "#e69f00", draw: (context, x, h) => context.fillRect(x - 0.75, h * 0.55, 1.5, h * 0.45) },
-  jump: { name: "jumps over a threat", color: "#0072b2", draw: (context, x, h) => peakMark(context, x, h) },
-  missing: { name: "missing commands", color: "#cc79a7", draw: (context, x, h) => context.fillRect(x - 1, 0, 2, h * 0.45) },
-  late: { name: "late commands", color: "#a14d86", draw: (context, x, h) => clockMark(context, x, h) },
-  unreadable: { name: "unreadable commands", color: "#7a3b1d", draw: (context, x, h) => boxMark(context, x, h) },
-  ignored: { name: "commands not played", color: "#a14d86", draw: (context, x, h) => hollowBoxMark(context, x, h) },
-  misprediction: { name: "mispredictions", color: "#56b4e9", draw: (context, x, h) => diamondMark(context, x, h) },
-  left: { name: "the bot left", color: "#b00020", draw: (context, x, h) => context.fillRect(x - 2, 0, 4, h) },
-  catch: { name: "the catch", color: "#d55e00", draw: (context, x, h) => crossMark(context, x, h) },
-  complete: { name: "the end", color: "#009e73", draw: (context, x, h) => discMark(context, x, h) },
-};
+/**
+ * The marks of each kind, which differ in shape or size, not only in colour. In a path, `x` is
+ * around 0, and `y` from 0 to 22. A path with a `width` is a line.
+ */
+const MARKS = DRAWING.marks;
+for (const mark of Object.values(MARKS)) mark.path = new Path2D(mark.d);
 
-function peakMark(context, x, h) {
-  context.beginPath();
-  context.moveTo(x - 3.5, h);
-  context.lineTo(x, h * 0.4);
-  context.lineTo(x + 3.5, h);
-  context.fill();
-}
-
-function clockMark(context, x, h) {
-  context.lineWidth = 1.5;
-  context.beginPath();
-  context.arc(x, h * 0.3, 4, 0, 2 * Math.PI);
-  context.moveTo(x, h * 0.3 - 3);
-  context.lineTo(x, h * 0.3);
-  context.lineTo(x + 2, h * 0.3);
-  context.stroke();
-}
-
-function boxMark(context, x, h) {
-  context.fillRect(x - 3, h * 0.3 - 3, 6, 6);
-}
-
-function hollowBoxMark(context, x, h) {
-  context.lineWidth = 2;
-  context.strokeRect(x - 4, h * 0.3 - 4, 8, 8);
-}
-
-function diamondMark(context, x, h) {
-  context.beginPath();
-  context.moveTo(x, h * 0.1);
-  context.lineTo(x + 4, h * 0.35);
-  context.lineTo(x, h * 0.6);
-  context.lineTo(x - 4, h * 0.35);
-  context.fill();
-}
-
-function crossMark(context, x, h) {
-  context.lineWidth = 3;
-  context.beginPath();
-  context.moveTo(x - 5, h * 0.25);
-  context.lineTo(x + 5, h * 0.9);
-  context.moveTo(x + 5, h * 0.25);
-  context.lineTo(x - 5, h * 0.9);
-  context.stroke();
-}
-
-function discMark(context, x, h) {
-  context.beginPath();
-  context.arc(x, h * 0.55, 5, 0, 2 * Math.PI);
-  context.fill();
+function drawMark(context, kind, x) {
+  const { path, color, width } = MARKS[kind];
+  context.save();
+  context.translate(x, 0);
+  context.fillStyle = context.strokeStyle = color;
+  context.lineWidth = width;
+  context[width ? "stroke" : "fill"](path);
+  context.restore();
 }
 
 class Timeline {
@@ -87,11 +37,24 @@ class Timeline {
   /** Marks of one kind within this width, in pixels, are joined. */
   static CLUSTER = 14;
 
+  /** A kind with more marks than this is drawn as a strip. */
+  static STRIP = 40;
+
+  /** The index at a place on the screen. */
+  indexAt(clientX, last) {
+    const { left, width } = this.canvas.getBoundingClientRect();
+    const share = (clientX - left - Timeline.INSET) / (width - 2 * Timeline.INSET);
+    return Math.round(Math.max(0, Math.min(1, share)) * last);
+  }
+
   x(index, last) {
     return Timeline.INSET + (index / Math.max(1, last)) * (this.canvas.clientWidth - 2 * Timeline.INSET);
   }
 
-  /** Joins close marks of the same kind into clusters: `{ kind, text, index, last, count }`. */
+  /**
+   * Joins close marks of the same kind into clusters: `{ kind, text, index, last, count }`. A kind
+   * with many marks is a strip, whose density shows how many there are.
+   */
   clusters(marks, end) {
     const clusters = [];
     const open = {};
@@ -110,7 +73,7 @@ class Timeline {
   draw(replay, end, analysis, divergence) {
     const { canvas } = this;
     const ratio = devicePixelRatio || 1;
-    const key = [end, replay.last, replay.header.marks.length, canvas.clientWidth, ratio, dark.matches, [...this.hidden], Boolean(analysis), divergence].join();
+    const key = [end, replay.last, replay.header.marks.length, canvas.clientWidth, ratio, isDark(), [...this.hidden], Boolean(analysis), divergence].join();
     if (key === this.key) return;
     this.key = key;
     this.drawCurve(replay, end, analysis, ratio);
@@ -118,14 +81,20 @@ class Timeline {
     canvas.height = Math.round(canvas.clientHeight * ratio);
     const context = canvas.getContext("2d");
     context.scale(ratio, ratio);
-    const marks = this.marks(replay);
-    for (const { kind, index, last, count } of this.clusters(marks, end)) {
-      const mark = MARKS[kind];
-      if (!mark) continue;
-      context.fillStyle = context.strokeStyle = mark.color;
+    const marks = this.marks(replay).filter(({ kind }) => MARKS[kind]);
+    const counts = Object.groupBy(marks, ({ kind }) => kind);
+    const isStrip = (kind) => counts[kind].length > Timeline.STRIP;
+    for (const { kind, index } of marks.filter((mark) => isStrip(mark.kind))) {
+      context.globalAlpha = 0.35;
+      context.fillStyle = MARKS[kind].color;
+      context.fillRect(this.x(index, end) - 1.5, 15, 3, 7);
+    }
+    context.globalAlpha = 1;
+    for (const { kind, index, last, count } of this.clusters(marks.filter((mark) => !isStrip(mark.kind)), end)) {
       const [from, to] = [this.x(index, end), this.x(last, end)];
-      mark.draw(context, (from + to) / 2, canvas.clientHeight);
-      if (count > 1) context.fillRect(from - 1, canvas.clientHeight - 3, to - from + 2, 3);
+      drawMark(context, kind, (from + to) / 2);
+      if (count > 1) context.fillStyle = MARKS[kind].color;
+      if (count > 1) context.fillRect(from - 1, 19, to - from + 2, 3);
     }
     if (divergence !== null) {
       context.fillStyle = "#7b2fbf";
@@ -173,7 +142,8 @@ class Timeline {
     input.setAttribute("aria-valuetext", `tick ${tick} of ${lastTick}${mark ? `, ${mark.text}` : ""}`);
   }
 
-  showMark(replay, end, clientX) {
+  /** Describes the place under the pointer: the nearest mark, or the moves that survive there. */
+  showMark(replay, end, clientX, analysis) {
     const { left } = this.canvas.getBoundingClientRect();
     const x = clientX === null ? NaN : clientX - left;
     let [best, nearest] = [null, Timeline.CLUSTER / 2];
@@ -181,9 +151,14 @@ class Timeline {
       const distance = Math.max(this.x(cluster.index, end) - x, x - this.x(cluster.last, end), 0);
       if (distance < nearest || (distance === nearest && cluster.kind !== "close_call")) [best, nearest] = [cluster, distance];
     }
-    this.output.textContent = best ? this.clusterText(best, replay) : "";
-    const room = this.canvas.clientWidth - this.output.offsetWidth;
-    this.output.style.left = `${Math.max(0, Math.min(room, x - this.output.offsetWidth / 2))}px`;
+    const index = clientX === null ? 0 : this.indexAt(clientX, end);
+    const { tick } = replay.frames[Math.min(index, replay.last)];
+    const room = analysis?.room[analysis.isJudged ? index : tick - analysis.first_tick];
+    const whole = analysis?.isJudged ? `${room} of ${analysis.open[index]} moves survive${room === 1 ? "s" : ""}` : `room for ${room} tiles`;
+    const texts = [best && this.clusterText(best, replay), room != null && `tick ${tick}: ${whole}`].filter(Boolean);
+    this.output.textContent = clientX === null ? "" : texts.join(" · ") || `tick ${tick}`;
+    const space = this.canvas.clientWidth - this.output.offsetWidth;
+    this.output.style.left = `${Math.max(0, Math.min(space, x - this.output.offsetWidth / 2))}px`;
   }
 
   clusterText({ kind, text, index, last, count }, { frames }) {

@@ -6,6 +6,7 @@
 //! goes undetected by gzip's 32-bit checksum of the game. Decoding takes bounded memory.
 
 use std::io::{Read, Write};
+use std::sync::LazyLock;
 
 use data_encoding::BASE64URL_NOPAD;
 use flate2::Compression;
@@ -15,10 +16,10 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use getaway::game::{Plan, Rules};
-use getaway_viewer::SharedGame;
+use getaway::game::{Layout, Move, Plan, Rules, State, World};
+use getaway::map::{Map, MapLibrary};
 
-use crate::Game;
+use super::game::{Game, NAME_CHARS_MAX};
 
 const ADDRESS_CHARS_MAX: usize = 16_000;
 /// Exclusive: the JSON must be shorter than this.
@@ -26,6 +27,78 @@ const JSON_BYTES_MAX: u64 = 256 << 10;
 /// The gzip header: magic number, method, no flags, no time, best compression, unknown system.
 /// `decode` accepts no other header, because gzip's checksum does not cover the header.
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255];
+
+static BUNDLED: LazyLock<Vec<Map>> = LazyLock::new(|| {
+    let entries = MapLibrary::with_bundled([""; 0]).list().unwrap_or_default();
+    entries.iter().filter_map(|entry| entry.load().ok()).collect()
+});
+
+pub fn bundled_maps() -> &'static [Map] {
+    &BUNDLED
+}
+
+/// The part of a replay that an address can hold.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Address {
+    /// The address up to the tick: `game=DATA`.
+    data: String,
+    /// The number of moves. In a recording, the moves end before the first divergence.
+    moves: usize,
+}
+
+impl Address {
+    /// Returns `None` if the game is too large, or if `game` is `None`.
+    pub(super) fn of(game: Option<Game>) -> Option<Self> {
+        let game = game.filter(|game| game.world().is_ok())?;
+        let moves = game.moves.len();
+        let address = encode(&Position { game, index: 0 }).ok()?;
+        Some(Self { data: address.split('&').next()?.to_owned(), moves })
+    }
+
+    /// Returns `None` if `states` do not begin with the start of the game.
+    pub(super) fn of_states(name: &str, world: &World, states: &[State]) -> Option<Self> {
+        let is_start = states.first() == Some(&world.start());
+        Self::of(is_start.then(|| Game {
+            name: name.chars().take(NAME_CHARS_MAX).collect(),
+            map: world.layout().clone(),
+            rules: *world.rules(),
+            moves: states.windows(2).map(|pair| move_between(world, &pair[0], &pair[1])).collect::<Vec<_>>().into(),
+        }))
+    }
+}
+
+/// The content of an address. Empty fields other than `name` are omitted.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    name: String,
+    /// The map; `None` if it is the bundled map with this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    map: Option<Layout>,
+    /// The rules that differ from the server's.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    rules: serde_json::Map<String, Value>,
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    moves: String,
+}
+
+/// The player's move, or staying for a blocked one.
+fn move_between(world: &World, before: &State, after: &State) -> Move {
+    world.player(before).move_to(world.player(after)).unwrap_or(Move::Stay)
+}
+
+fn bundled(name: &str) -> Option<&'static Layout> {
+    BUNDLED.iter().find(|map| map.name == name).map(|map| &map.layout)
+}
+
+fn differing(rules: &Rules) -> serde_json::Map<String, Value> {
+    let fields = |rules: &Rules| match serde_json::to_value(rules) {
+        Ok(Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let server = fields(&Rules::BLITZ_2025);
+    fields(rules).into_iter().filter(|(name, value)| server.get(name) != Some(value)).collect()
+}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -38,7 +111,12 @@ pub struct Position {
 /// Returns the address of a position. Fails if the game is too large for an address.
 pub fn encode(position: &Position) -> Result<String, String> {
     let Game { name, map, rules, moves } = &position.game;
-    let content = SharedGame { moves: moves.to_string(), ..SharedGame::new(name, map, rules) };
+    let content = Content {
+        name: name.clone(),
+        map: (bundled(name) != Some(map)).then(|| map.clone()),
+        rules: differing(rules),
+        moves: moves.to_string(),
+    };
     let json = serde_json::to_vec(&content).map_err(|error| error.to_string())?;
     let mut zipped = GzEncoder::new(Vec::new(), Compression::best());
     let zipped = zipped.write_all(&json).and_then(|()| zipped.finish()).map_err(|error| error.to_string())?;
@@ -71,8 +149,11 @@ fn read(address: &str) -> Result<Position, String> {
     if !unzipped.into_inner().into_inner().is_empty() {
         return Err(damaged());
     }
-    let content: SharedGame = serde_json::from_slice(&json).map_err(|_| damaged())?;
-    let map = content.layout().cloned().ok_or_else(|| "its map is not one of the bundled maps".to_owned())?;
+    let content: Content = serde_json::from_slice(&json).map_err(|_| damaged())?;
+    let map = content
+        .map
+        .or_else(|| bundled(&content.name).cloned())
+        .ok_or_else(|| "its map is not one of the bundled maps".to_owned())?;
     let rules: Rules = serde_json::from_value(Value::Object(content.rules)).map_err(|error| error.to_string())?;
     let moves: Plan = content.moves.parse().map_err(|_| damaged())?;
     let game = Game { name: content.name, map, rules, moves };
@@ -92,8 +173,7 @@ fn read(address: &str) -> Result<Position, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::{Layout, Move, World};
-    use getaway::map::{GeneratorKind, GeneratorOptions, MapLibrary, generate};
+    use getaway::map::{GeneratorKind, GeneratorOptions, generate};
 
     fn random_moves(seed: u64) -> Vec<Move> {
         let mut random = seed;

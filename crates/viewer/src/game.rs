@@ -4,9 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use getaway::game::{Layout, Plan, Rules, World};
 use getaway::map::{MAX_SIDE, Map};
-use getaway_viewer::GameLog;
 
-const NAME_CHARS_MAX: usize = 80;
+use super::game_log::GameLog;
+
+pub(super) const NAME_CHARS_MAX: usize = 80;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,8 +61,8 @@ impl Game {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RecordingSource;
     use getaway::protocol::MessageWriter;
-    use getaway_viewer::RecordingSource;
 
     #[test]
     fn recording_with_a_long_name_can_be_continued() {
