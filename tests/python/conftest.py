@@ -98,8 +98,8 @@ def unused_port() -> int:
 
 
 def clean_environment() -> dict[str, str]:
-    """Returns the environment without three variables that affect the bot or the program."""
-    return {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH", "CLICOLOR_FORCE")}
+    """Returns the environment without four variables that affect the bot or the program."""
+    return {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH", "CLICOLOR_FORCE", "COLUMNS")}
 
 
 @pytest.fixture

@@ -137,6 +137,8 @@ def execute(page: str, command: str, getaway_program: Path, workplace: Path, is_
         name, _, value = words.pop(0).partition("=")
         environment[name] = value
     program, options = words[0], words[1:]
+    if program == ".venv/bin/getaway":
+        program = "getaway"
     if is_exact and options[0] in ("mapgen", "play", "probe", "solve", "view") and "--force" not in options:
         options.append("--force")
     output = ""
