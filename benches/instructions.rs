@@ -16,9 +16,9 @@ use std::time::Duration;
 use getaway::batch::Batch;
 use getaway::bot::{Bot, BotOptions};
 use getaway::game::{Move, World};
-use getaway::solve::{Outcome, Solver, SolverOptions};
 use getaway::protocol::GameMessage;
 use getaway::search::Budget;
+use getaway::solve::{Outcome, Solver, SolverOptions};
 
 #[allow(dead_code, reason = "only some games are needed")]
 mod games;

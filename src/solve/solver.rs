@@ -270,9 +270,7 @@ impl Solver {
             }
             _ => first,
         };
-        let is_open = |world: &World, _: &State, _: Move, after: &State| {
-            with_prover!(&self.bounds, prover => !prover.excludes(aim, world, after), true)
-        };
+        let is_open = |world: &World, _: &State, _: Move, after: &State| with_prover!(&self.bounds, prover => !prover.excludes(aim, world, after), true);
         let found = search.solve_filtered(world, root, LAST_TICK + 1, meter.remaining().and(budget), &[&is_open]);
         meter.add_search(found.simulated_ticks);
         self.best.improve(found.moves, found.final_tick);

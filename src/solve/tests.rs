@@ -132,8 +132,7 @@ fn check_lines(maps: Range<u64>) -> usize {
     for (index, world) in
         worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 3, 10, 4], maps.end).enumerate().skip(maps.start as usize)
     {
-        let found =
-            SurvivalSearch::new(SolverOptions::default()).solve(&world, &world.start(), Budget::ticks(60_000));
+        let found = SurvivalSearch::new(SolverOptions::default()).solve(&world, &world.start(), Budget::ticks(60_000));
         if found.final_tick < 61 {
             continue;
         }

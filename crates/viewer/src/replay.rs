@@ -299,9 +299,8 @@ impl ReplayBuilder {
 }
 
 pub(super) fn forecast(world: &World, state: &State) -> Vec<Positions> {
-    let moves = Solver::survival_search(SolverOptions::default())
-        .solve(world, state, Budget::ticks(FORECAST_TICKS_MAX))
-        .moves;
+    let moves =
+        Solver::survival_search(SolverOptions::default()).solve(world, state, Budget::ticks(FORECAST_TICKS_MAX)).moves;
     let mut state = state.clone();
     let mut frames = Vec::new();
     for player_move in moves.into_iter().take(FORECAST_TICKS) {
