@@ -209,6 +209,8 @@ class Help:
                 found.sections[line.removesuffix(":")] = entries  # type: ignore[assignment]
             elif not found.usage:
                 found.about.append(line)
+            elif line.strip() and not found.sections:
+                found.usage += f" {line.strip()}"
             elif re.match(r" {2,6}[-<\[\w]", line):
                 entries.append(re.split(r" {2,}", line.strip(), maxsplit=1))
             elif line.strip():

@@ -26,6 +26,7 @@ export RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='-Zunstab
 export CARGO_TARGET_DIR=$target/wasm32
 
 mkdir -p "$out"
+rm -f "$out"/*.js "$out"/*.mjs "$out"/*.css
 "$getaway" view --force --html "$out/index.html" >/dev/null
 # The picture that other sites show beside a link.
 "$getaway" view games/cul-de-sacs-stroll-until-caught.jsonl.gz --force --png "$out/preview.png" --tick 100 >/dev/null

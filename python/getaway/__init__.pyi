@@ -593,6 +593,7 @@ class Replay:
     def _repr_html_(self) -> str:
         """The replay in the viewer, as an HTML frame."""
 
+@final
 class Solver:
     """A solver that can be continued: each call of `solve` improves the line and the bound.
 

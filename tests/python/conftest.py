@@ -29,6 +29,9 @@ RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 # A non-interactive shell starts background processes with Ctrl-C ignored. Restore the default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# pytest-xdist sets the width of the terminal, to which the program would wrap what it prints.
+os.environ.pop("COLUMNS", None)
+
 
 @pytest.fixture(scope="session")
 def getaway_program() -> Path:
@@ -98,8 +101,8 @@ def unused_port() -> int:
 
 
 def clean_environment() -> dict[str, str]:
-    """Returns the environment without four variables that affect the bot or the program."""
-    return {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH", "CLICOLOR_FORCE", "COLUMNS")}
+    """Returns the environment without three variables that affect the bot or the program."""
+    return {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH", "CLICOLOR_FORCE")}
 
 
 @pytest.fixture

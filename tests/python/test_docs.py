@@ -59,7 +59,8 @@ def steps(session: str) -> list[tuple[str, str]]:
 
 def masked(text: str) -> list[str]:
     """Returns the lines with single spaces, and without times and memory, which differ from run to run."""
-    lines, times = [], []
+    lines: list[str] = []
+    times: list[int] = []
     for line in text.strip().splitlines():
         cells = re.split(r"\s{2,}", line.strip())
         if not line.strip():

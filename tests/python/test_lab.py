@@ -156,14 +156,14 @@ def shared() -> list[Any]:
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: Game(Map("P"), rules=cyclic()), "rules: expected at most 127 levels of nesting, found more"),
-        (lambda: Game(Map("P"), rules={"hawk_posts": nested(200_000)}), "rules: expected at most 127 levels of nesting, found more"),
-        (lambda: Game(Map("P"), rules={"hawk_posts": shared()}), "rules: expected at most 1000 values, found more"),
-        (lambda: Game.parse("P", rules=cyclic()), "rules: expected at most 127 levels"),
-        (lambda: State(Map("P"), tick=1, player=(0, 0), threats=[], rules=cyclic()), "rules: expected at most 127 levels"),
-        (lambda: getaway.Batch([Map("P")], rules=cyclic()), "rules: expected at most 127 levels"),
-        (lambda: getaway.Bot(rules=cyclic()), "rules: expected at most 127 levels"),
-        (lambda: getaway.solve(Map("P"), rules=cyclic()), "rules: expected at most 127 levels"),
+        (lambda: Game(Map("P"), rules=cyclic()), "rules: expected at most 127 levels of nesting, found more"),  # type: ignore[arg-type]
+        (lambda: Game(Map("P"), rules={"hawk_posts": nested(200_000)}), "rules: expected at most 127 levels of nesting, found more"),  # type: ignore[arg-type]
+        (lambda: Game(Map("P"), rules={"hawk_posts": shared()}), "rules: expected at most 1000 values, found more"),  # type: ignore[arg-type]
+        (lambda: Game.parse("P", rules=cyclic()), "rules: expected at most 127 levels"),  # type: ignore[arg-type]
+        (lambda: State(Map("P"), tick=1, player=(0, 0), threats=[], rules=cyclic()), "rules: expected at most 127 levels"),  # type: ignore[arg-type]
+        (lambda: getaway.Batch([Map("P")], rules=cyclic()), "rules: expected at most 127 levels"),  # type: ignore[arg-type]
+        (lambda: getaway.Bot(rules=cyclic()), "rules: expected at most 127 levels"),  # type: ignore[arg-type]
+        (lambda: getaway.solve(Map("P"), rules=cyclic()), "rules: expected at most 127 levels"),  # type: ignore[arg-type]
         (lambda: getaway.Bot().next_action(cyclic()), "game_message: expected at most 127 levels"),
         (lambda: getaway.Bot().next_action({"tick": nested(200_000)}), "game_message: expected at most 127 levels"),
         (lambda: Game(Map("P"), rules={"pick_scale": float("nan")}), "rules: expected finite numbers, found NaN"),
@@ -223,7 +223,7 @@ def test_bots_accept_every_listed_planner() -> None:
         (lambda: drawing().play([1, 9]), ValueError, r"moves\[1\]: expected a move from 0 to 4, found 9"),
         (lambda: Game.parse("PB", moves="...."), TypeError, "unexpected keyword"),  # type: ignore[call-arg]
         (lambda: Game(Map("PB"), moves="." * 99), ValueError, r"moves: expected at most \d+, because the game is then over, found 99"),
-        (lambda: Game(Map("P"), rules={"owls": 1}), ValueError, "rules: unknown field `owls`"),
+        (lambda: Game(Map("P"), rules={"owls": 1}), ValueError, "rules: unknown field `owls`"),  # type: ignore[arg-type]
         (lambda: Game(Map("P"), rules={"owl_minute_ticks": 0}), ValueError, "owl_minute_ticks is 0: expected at least 1"),
         (lambda: Game(Map("P"), rules=3), TypeError, "rules: expected a dict, found int"),  # type: ignore[arg-type]
         (lambda: Game.parse(3), TypeError, "drawing: expected a drawing, or a sequence of its rows, found int"),  # type: ignore[arg-type]

@@ -205,7 +205,7 @@ def test_game_of_an_external_bot_can_be_watched(page: Page, getaway_program: Pat
     expect(row).to_contain_text("failed")
     row.get_by_role("link").click()
     viewer = watched(page)
-    expect(viewer.locator("#note")).to_contain_text("The bot failed in tick")
+    expect(viewer.locator("#note")).to_contain_text("The bot failed at tick")
     viewer.get_by_role("button", name="To the end").click()
     expect(viewer.locator("#outcome")).to_contain_text("caught by")
 

@@ -424,6 +424,8 @@ def test_page_has_no_serious_accessibility_violations(open_page: OpenPage, view:
     load_axe(page)
     open_analysed(page, view(str(CAUGHT)))
     page.keyboard.press("End")
+    if phone:
+        page.locator("#tab-why").click()
     page.locator("#show-line").click()
     wait_until(page, "board.other !== null")
     serious = [(rule["id"], rule["nodes"][0]["html"]) for rule in violations(page) if rule["impact"] in ("serious", "critical")]

@@ -408,7 +408,7 @@ def whole_game(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def test_page_of_a_whole_game_is_small_and_opens_at_once(page: Page, whole_game: Path) -> None:
-    assert whole_game.stat().st_size < 400_000
+    assert whole_game.stat().st_size < 430_000
     # Stores in `openedMs` the time from the start of the navigation to the first picture.
     page.add_init_script(
         "const look = () => window.board?.mapView.drawn.length ? (window.openedMs = performance.now()) : requestAnimationFrame(look); look();"

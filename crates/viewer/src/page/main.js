@@ -87,6 +87,7 @@ async function startWithoutEngine(board, source) {
   receiveDrops(([file]) => showBanner(`This page cannot read recordings without a server: open ${file.name} with "getaway view ${file.name}".`));
   if (source.gallery) {
     element("library").setAttribute("role", "main");
+    document.querySelector("main").remove();
     library.add(source.gallery);
     return library.toggle(true);
   }
