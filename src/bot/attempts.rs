@@ -5,7 +5,7 @@
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::{Budget, Choice, PlanFollower, Planner, PlannerFailure, Source};
 use crate::search::BudgetMeter;
-use crate::solve::{Filter, Outcome, SolverOptions, SurvivalSearch};
+use crate::solve::{Filter, Outcome, SurvivalSearch};
 
 use super::deadline::part;
 use super::filters::{EarlyPhase, Guard, GuardedTicks, Slack};
@@ -203,8 +203,7 @@ impl Attempts {
             filters.push(&slack);
             share = share.and(Budget::ticks(SLACK_STATES_MAX));
         }
-        let options = SolverOptions { seed: self.seed, ..SolverOptions::default() };
-        let mut search = SurvivalSearch::new(options.for_play());
+        let mut search = SurvivalSearch::for_play(self.seed);
         let solution = search.solve_filtered(world, state, LAST_TICK + 1, share, &filters);
         meter.add_search(solution.simulated_ticks + readiness.as_ref().map_or(0, |readiness| readiness.ticks()));
         let ticks = if ready_ticks > 0 { ready_ticks } else { guard_ticks };

@@ -13,7 +13,7 @@
 use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat, World};
 use crate::planner::{Choice, Source};
 use crate::search::BudgetMeter;
-use crate::solve::{Outcome, SolverOptions, SurvivalSearch};
+use crate::solve::{Outcome, SurvivalSearch};
 
 use super::deadline::part;
 use super::tracker::Tracker;
@@ -106,9 +106,8 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
         world.set_layout(&Layout { threats: spawns, ..tracker.map.layout.clone() }).ok()?;
         let start = world.state_at(tick, tracker.player, &threats).ok()?;
         let seed = seed.wrapping_mul(ROUNDS_MAX).wrapping_add(round);
-        let options = SolverOptions { seed, ..SolverOptions::default() }.for_play();
         let share = part(meter.remaining(), SEARCH_DIVISOR);
-        let found = SurvivalSearch::new(options).solve_until(world, &start, enough_tick, share);
+        let found = SurvivalSearch::for_play(seed).solve_until(world, &start, enough_tick, share);
         meter.add_search(found.simulated_ticks);
         let mut moves = found.moves;
         moves.truncate(enough_moves);
@@ -124,7 +123,7 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
             let mut after = state.clone();
             beliefs.world.play_moves(&mut after, &moves);
             let rest =
-                SurvivalSearch::new(options).solve(&beliefs.world, &after, part(meter.remaining(), SEARCH_DIVISOR));
+                SurvivalSearch::for_play(seed).solve(&beliefs.world, &after, part(meter.remaining(), SEARCH_DIVISOR));
             meter.add_search(rest.simulated_ticks);
             moves.extend(rest.moves);
             let (player, final_tick) = (tracker.player, rest.final_tick);

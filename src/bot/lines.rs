@@ -1,7 +1,7 @@
 use crate::game::{LAST_TICK, State, World};
 use crate::planner::Budget;
 use crate::search::BudgetMeter;
-use crate::solve::{Outcome, SolverOptions, SurvivalSearch};
+use crate::solve::{Outcome, SurvivalSearch};
 
 /// Returns the final tick of the longest line found, at most `target_tick`, or `LAST_TICK + 1` if
 /// the line survives the game.
@@ -12,9 +12,8 @@ pub(super) fn longest_survival(
     (states_max, seed): (u64, u64),
     meter: &mut BudgetMeter,
 ) -> u16 {
-    let options = SolverOptions { seed, ..SolverOptions::default() }.for_play();
     let budget = meter.remaining().and(Budget::ticks(states_max));
-    let solution = SurvivalSearch::new(options).solve_until(world, state, target_tick, budget);
+    let solution = SurvivalSearch::for_play(seed).solve_until(world, state, target_tick, budget);
     meter.add_search(solution.simulated_ticks);
     if solution.outcome == Outcome::Survives { LAST_TICK + 1 } else { solution.final_tick.min(target_tick) }
 }

@@ -16,7 +16,6 @@ use super::tuning::FIRST_WORK;
 use crate::game::{FIRST_TICK, LAST_TICK, Move, State, World};
 use crate::search::{Budget, BudgetMeter};
 
-const PLAY_MEMORY_MAX_BYTES: usize = 32 << 20;
 /// The exhaustive search has this many times the memory of the prover.
 const EXHAUSTIVE_MEMORY_FACTOR: usize = 4;
 
@@ -238,9 +237,7 @@ impl Solver {
     }
 
     fn build(&mut self, world: &World, root: &State, meter: &mut BudgetMeter) -> bool {
-        let play_max_bytes = if self.mode == Mode::Play { PLAY_MEMORY_MAX_BYTES } else { usize::MAX };
-        let memory_max_bytes = self.options.memory_max_bytes.min(play_max_bytes);
-        if !self.bounds.build(world, root, SolverOptions { seed: self.options.seed, memory_max_bytes }, meter) {
+        if !self.bounds.build(world, root, self.options, meter) {
             return false;
         }
         let has_beam = with_prover!(&self.bounds, prover => !prover.model.has_excess_threats(), false);

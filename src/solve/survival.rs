@@ -80,6 +80,11 @@ enum Growth {
 
 impl SurvivalSearch {
     /// Creates a search.
+    /// Creates a search for budgets of a few milliseconds.
+    pub fn for_play(seed: u64) -> Self {
+        Self::new(SolverOptions { seed, ..SolverOptions::default() }.for_play())
+    }
+
     pub fn new(options: SolverOptions) -> Self {
         let random = Generator::from_seed(options.seed);
         Self {
