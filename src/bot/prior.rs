@@ -1,4 +1,5 @@
-//! What a prior of a threat's hidden state depends on, and how many hypotheses it may have.
+//! The context in which priors of the threats' hidden states are computed, and limits on their
+//! hypotheses.
 
 use std::cell::OnceCell;
 
@@ -113,7 +114,7 @@ impl HypothesisLimit {
     }
 }
 
-/// Whether a threat is assumed to have kept the rules so far.
+/// An assumption about a threat's past moves.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Conduct {
     /// The threat has followed its style and the rules. The draw count of a goldfish is then known,

@@ -1,4 +1,4 @@
-//! What is known about a target: supersets of the states through which a line can reach it.
+//! The known sets of a target: supersets of the states through which a line can reach it.
 
 use std::sync::Arc;
 

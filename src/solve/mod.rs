@@ -3,17 +3,18 @@
 //!
 //! # The schedule
 //!
-//! A solver has one *queue* of *jobs*, and at most two *targets*: ticks of which it wants to know
-//! whether the player can be alive at their start. The near target is the tick in which the longest
-//! line ends. The far target is the last tick of the game or, once a bound excludes it, the middle
-//! between the line and the bound. A job either searches for lines or runs one *sweep*, for one of
-//! the targets. The queue runs the job of the kind that has cost the least work for its target so
-//! far; work on the less important target (the near one until the end of the game is excluded, then
-//! the far one) counts `SHARE` times. So cheap jobs run first, and expensive ones wait until the
-//! others have cost as much. A search continues where it stopped. A sweep may take `SHARE` times the
-//! work done for its target so far (as much for the less important target). If it hits this limit,
-//! it is lost, and comes back with twice the limit. A sweep that ends leaves *known sets*, which make
-//! later sweeps and searches for the target cheaper. That is all.
+//! A solver has one *queue* of *jobs*, and at most two *targets*. For each target, a tick, it
+//! determines whether the player can be alive at the start of this tick. The near target is the
+//! tick in which the longest line ends. The far target is the last tick of the game or, once a
+//! bound excludes it, the middle between the line and the bound. A job either searches for lines or
+//! runs one *sweep*, for one of the targets. The queue runs the job of the kind that has cost the
+//! least work for its target so far; work on the less important target (the near one until the end
+//! of the game is excluded, then the far one) counts `SHARE` times. So cheap jobs run first, and
+//! expensive ones wait until the others have cost as much. A search continues where it stopped. A
+//! sweep may take `SHARE` times the work done for its target so far (as much for the less important
+//! target). If it hits this limit, it is lost, and comes back with twice the limit. A sweep that
+//! ends leaves *known sets*, which make later sweeps and searches for the target cheaper. That is
+//! all.
 //!
 //! # Why bounds hold
 //!

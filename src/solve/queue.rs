@@ -6,7 +6,7 @@ use super::binary::short_list;
 use super::combination::Combination;
 use super::tuning::{FIRST_WORK, SHARE};
 
-/// What a job works towards.
+/// The goal of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Aim {
     /// The tick in which the longest line ends: to prove that no line is longer, or find one.

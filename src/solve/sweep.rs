@@ -29,7 +29,7 @@ impl<const N: usize> Front<N> {
     }
 }
 
-/// Which threats join a sweep, and when.
+/// The threats that join a sweep, and the ticks in which they join.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Joins {
     /// The threats in the mask, at the model's first tick. Draws are counted if the mask has their

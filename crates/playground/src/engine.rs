@@ -110,7 +110,7 @@ pub struct Engine {
     played: Mutex<Option<(Game, PlayedGame)>>,
 }
 
-/// Receives an intermediate answer. Returns false if nobody waits for the answer any longer.
+/// Called with each intermediate answer. Returns false to stop the work, because the client has left.
 type Report<'a> = &'a mut dyn FnMut(&str) -> bool;
 
 impl Engine {

@@ -1,5 +1,5 @@
-//! What every long run needs: journals from which it continues, jobs for other processes, statistics,
-//! and the style of its pages.
+//! Parts that all long runs share: journals to continue from, jobs for other processes, statistics,
+//! and the style of pages.
 
 mod jobs;
 mod journal;

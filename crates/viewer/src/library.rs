@@ -123,7 +123,7 @@ impl GameLibrary {
 }
 
 impl LibraryGame {
-    /// What the page's list shows.
+    /// Returns the game's row in the page's list.
     fn entry(&self) -> Value {
         let log = &self.log;
         let (layout, last) = (log.world.layout(), log.ticks.last());

@@ -69,7 +69,7 @@ pub(crate) struct TournamentArgs {
     sprt: SprtArgs,
 }
 
-/// What a command says about its games.
+/// The result of a command, as it is written in JSON.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Judgement {

@@ -1,4 +1,4 @@
-// What can be sent to others: links, challenges, pictures, animations and code to embed the board.
+// The share box: links, challenges, pictures, animations and code to embed the board.
 
 const PICTURE_TILE = 28;
 const PICTURE_SIDE_MAX = 1400;
