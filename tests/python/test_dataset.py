@@ -62,8 +62,9 @@ def test_threads_and_an_earlier_run_do_not_change_the_files(judged: Path, tmp_pa
     expected = [(judged / shard.name).read_bytes() for shard in shards]
     assert [shard.read_bytes() for shard in shards] == expected
     shards[0].unlink()
+    (again / ".shard-00000.partial").write_bytes(expected[0][:5000])
     assert cluster.dataset(again, 1100, ["safest", "random"], PATHS, **SMALL)["kept"] == 1
-    assert [shard.read_bytes() for shard in shards] == expected
+    assert [shard.read_bytes() for shard in shards] == expected and not (again / ".shard-00000.partial").exists()
 
 
 def test_damaged_shard_is_refused(judged: Path, tmp_path: Path) -> None:
@@ -81,12 +82,13 @@ def test_damaged_shard_is_refused(judged: Path, tmp_path: Path) -> None:
 def test_foreign_and_missing_files_are_named(judged: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the seed"):
         cluster.dataset(judged, 1100, ["safest", "random"], PATHS, **{**SMALL, "seed": 6})
-    mine = tmp_path / "mine" / "shard-00000.npy"
-    mine.parent.mkdir()
-    mine.write_text("mine")
-    with pytest.raises(ValueError, match="expected a shard of this dataset"):
-        cluster.dataset(mine.parent, 10, "safest", PATHS, **SMALL)
-    assert mine.read_text() == "mine"
+    for name, found in (("shard-00000.npy", "expected a shard of this dataset"), (".shard-00000.partial", "is not part of this shard")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / name).write_text("mine")
+        with pytest.raises(ValueError, match=found):
+            cluster.dataset(folder, 10, "safest", PATHS, **SMALL)
+        assert (folder / name).read_text() == "mine"
     with pytest.raises(ValueError, match="dataset.jsonl: expected the description of a dataset"):
         dataset.load(tmp_path)
     partial = tmp_path / "partial"

@@ -3,8 +3,8 @@
 //! to the dataset.
 
 use std::collections::HashMap;
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ use getaway_runs::Journal;
 
 use crate::arguments::{ANY, MAX_THREADS, MapArgs, RulesArgs, integer, parse_permille, seed};
 use crate::error::{at, unreadable, unwritable};
-use crate::output::{OutputFile, Progress, Say, count};
+use crate::output::{Progress, Say, count};
 use crate::series::{cluster, stop_on_interrupt};
 use crate::{CliError, Invocation};
 
@@ -193,11 +193,25 @@ impl Shards<'_> {
         Err(at(&path, why))
     }
 
-    /// Records the shard's hash before it writes the file, which appears with its whole content.
+    /// Records the shard's hash, writes a temporary file and renames it, so that a killed run leaves
+    /// no incomplete shard, and the next run replaces what it left.
     fn write(&self, shard: usize, content: &[u8]) -> Result<(), CliError> {
+        let path = self.path(shard);
+        let partial = self.folder.join(format!(".shard-{shard:05}.partial"));
+        let write = || {
+            if partial.symlink_metadata().is_ok() {
+                if !content.starts_with(&files::read(&partial, content.len() as u64)?) {
+                    let partial = partial.display();
+                    return Err(io::Error::other(format!("{partial} is not part of this shard, so it was kept")));
+                }
+                fs::remove_file(&partial)?;
+            }
+            File::create_new(&partial)?.write_all(content)?;
+            fs::rename(&partial, &path)
+        };
         let hash = ShardHash::new(shard, content);
         self.journal.lock().unwrap_or_else(PoisonError::into_inner).append(&[hash])?;
-        OutputFile::over(&self.path(shard)).write(content)
+        write().map_err(|error| unwritable(&path, &error))
     }
 
     fn write_all(
