@@ -9,10 +9,9 @@ use thiserror::Error;
 use tungstenite::client::IntoClientRequest;
 
 use super::EXIT_TIME;
-use super::channel::{Channel, Received};
-use super::pipe::PipeChannel;
-use super::process::{Process, Streams, exit_words};
-use super::socket::SocketChannel;
+use super::connection::{Connection, Received};
+use super::process::{Program, Streams, exit_words};
+use super::socket;
 use crate::phrases::counted;
 use getaway::protocol::{ClientFrame, Mistakes, Register, to_json};
 
@@ -56,9 +55,9 @@ pub fn bridge(
     let mut server = connect(url, &is_stopped)?;
     let start_error = |source| BridgeError::Start { command: command.to_owned(), source };
     let environment = [("SERVER_URL", String::new())];
-    let mut process = Process::start(command, Streams::Piped, &environment).map_err(start_error)?;
-    let mut bot = PipeChannel::new(process.child()).map_err(start_error)?;
-    server.send(&to_json(register));
+    let mut process = Program::start_with(Streams::Piped, command, &environment).map_err(start_error)?;
+    let mut bot = Connection::over_pipes(process.child()).map_err(start_error)?;
+    server.send(to_json(register));
     let (mut report, mut failure) = (BridgeReport::default(), None);
     let mut mistakes = Mistakes::default();
     while !is_stopped() {
@@ -66,7 +65,7 @@ pub fn bridge(
         match server.receive(Instant::now() + WAIT_TIME) {
             Received::Message { text, .. } => {
                 report.states += 1;
-                bot.send(&text);
+                bot.send(text);
             }
             Received::Nothing => {}
             Received::Closed => break,
@@ -90,13 +89,13 @@ pub fn bridge(
                 };
                 new.iter().for_each(|what| log(&format!("note: {what} (reported once)\n")));
                 report.commands += 1;
-                server.send(&text);
+                server.send(text);
             }
             Received::Nothing => {}
             end @ (Received::Closed | Received::Broken(_)) => {
                 let status = match end {
                     Received::Broken(what) => what,
-                    _ => exit_words(process.wait(EXIT_TIME, &is_stopped).unwrap_or_default()),
+                    _ => exit_words(process.wait_unless(EXIT_TIME, &is_stopped).unwrap_or_default()),
                 };
                 process.kill();
                 log(&process.take_log());
@@ -106,7 +105,7 @@ pub fn bridge(
         }
     }
     drop(bot);
-    let _ = process.wait(EXIT_TIME, &is_stopped);
+    let _ = process.wait_unless(EXIT_TIME, &is_stopped);
     process.kill();
     log(&process.take_log());
     if !mistakes.is_empty() {
@@ -119,7 +118,7 @@ fn invalid(mistakes: &mut Mistakes, report: BridgeReport, text: &str, error: &st
     mistakes.add("invalid message", report.states, text, error).into_iter().collect()
 }
 
-fn connect(url: &str, is_stopped: &dyn Fn() -> bool) -> Result<SocketChannel, BridgeError> {
+fn connect(url: &str, is_stopped: &dyn Fn() -> bool) -> Result<Connection, BridgeError> {
     let error = |reason: String| BridgeError::Connect { url: url.to_owned(), reason };
     let deadline = Instant::now() + CONNECT_TIME;
     let request = || url.into_client_request().map_err(|reason| error(reason.to_string()));
@@ -137,7 +136,7 @@ fn connect(url: &str, is_stopped: &dyn Fn() -> bool) -> Result<SocketChannel, Br
             Err(reason) => return Err(error(reason.to_string())),
         }
     };
-    SocketChannel::connect(request()?, stream, is_stopped).map_err(|reason| error(reason.to_string()))
+    socket::connect(request()?, stream, is_stopped).map_err(|reason| error(reason.to_string()))
 }
 
 #[cfg(all(test, unix))]

@@ -2,16 +2,13 @@
 
 use std::fs;
 use std::io;
-use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::channel::{Channel, Received};
-use super::pipe::PipeChannel;
-use super::process::{Process, Streams, exit_words, last_log_line};
-use super::socket::{Port, SocketChannel};
-use super::usage::UsageMeter;
+use super::connection::{Connection, Received};
+use super::process::{Program, Streams, exit_words, last_log_line};
+use super::socket::Port;
 use super::{
     CRASH_TIME, EXIT_TIME, ExternalBot, ExternalOptions, FRAMES_PER_TICK_MAX, LATE_START_TIME, LOG_BYTES_MAX,
     SILENT_TICKS_MAX, Stopped, Transport,
@@ -29,7 +26,7 @@ const START_OPTION: &str = "--bot-start-ms";
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A piped bot that is running but not playing.
-type IdleBot = (ExternalBot, Process, PipeChannel);
+type IdleBot = (ExternalBot, Program, Connection);
 
 #[derive(Debug)]
 pub(crate) struct ExternalHost {
@@ -92,138 +89,127 @@ impl ExternalHost {
         is_stopped: &dyn Fn() -> bool,
         watch: &mut dyn FnMut(ExternalTick<'_>),
     ) -> io::Result<Option<PlayedGame>> {
-        let mut play = Play::new(game, &self.options, is_stopped, watch);
-        let log = match game.bot.transport {
-            Transport::Exec => self.exec(&mut play),
-            Transport::Pipe => self.pipe(&mut play),
+        let (mut play, mut log) = (Play::new(game, &self.options, is_stopped, watch), String::new());
+        let played = match game.bot.transport {
+            Transport::Exec => self.exec(&mut play, &mut log),
+            Transport::Pipe => self.pipe(&mut play, &mut log),
         };
-        let Ok(log) = log else { return Ok(None) };
+        match played {
+            Ok(()) => {}
+            Err(End::Stopped) => return Ok(None),
+            Err(End::Failed(kind, detail)) => {
+                play.record.failure = Some(Failure { kind, tick: play.state.tick(), detail });
+            }
+        }
         if let Some(folder) = self.options.logs.as_deref().filter(|_| !log.is_empty()) {
             write_log(folder, game.log_name, &log)?;
         }
         Ok(Some(play.finish()))
     }
 
-    fn exec(&self, play: &mut Play<'_>) -> Result<String, Stopped> {
-        let Ok((port, url)) = Port::open().and_then(|port| port.url().map(|url| (port, url))) else {
-            play.fail(FailureKind::Crash, "no free port on this machine".to_owned());
-            return Ok(String::new());
-        };
+    fn exec(&self, play: &mut Play<'_>, log: &mut String) -> Result<(), End> {
+        let no_port = |_| End::crash("no free port on this machine");
+        let port = Port::open().map_err(no_port)?;
+        let url = port.url().map_err(no_port)?;
         let command = play.game.bot.command.replace("{url}", &url);
-        let address = format!("{url}, the address in SERVER_URL");
-        let environment = [("SERVER_URL", url), ("SEED", play.game.seed.to_string())];
-        let mut process = match Process::start(&command, Streams::Logged, &environment) {
-            Ok(process) => process,
-            Err(error) => {
-                play.fail(FailureKind::Crash, format!("cannot be started: {error}"));
-                return Ok(String::new());
+        let environment = [("SERVER_URL", url.clone()), ("SEED", play.game.seed.to_string())];
+        let mut process = Program::start(&command, &environment).map_err(End::not_started)?;
+        let connected = self.connect(play, &port, &url, &mut process);
+        let (played, connection) = match connected {
+            Ok(mut connection) => {
+                let registered = self.await_registration(play, &mut connection, &mut process);
+                let played = registered.and_then(|()| play.play(&mut connection, &mut process, Duration::ZERO));
+                (played, Some(connection))
             }
+            Err(end) => (Err(end), None),
         };
-        let (start, limit) = (Instant::now(), self.options.startup_time);
-        let accepted = port.accept(&mut process, start + limit + LATE_START_TIME, play.is_stopped);
-        let elapsed = start.elapsed();
-        if (play.is_stopped)() {
-            return Err(Stopped);
-        }
-        match accepted {
-            Ok(mut channel) => {
-                if elapsed > limit {
-                    play.fail(FailureKind::Silence, format!("connected only {}", late_words(elapsed, limit)));
-                } else {
-                    self.exec_connected(play, &mut channel, &mut process)?;
-                }
-                play.explain_failure(&mut process);
-                channel.close(play.is_stopped);
-                let _ = process.wait(EXIT_TIME, play.is_stopped);
-            }
-            Err(refusal) => {
-                match process.status() {
-                    Some(status) => {
-                        let end = exit_words(Some(status));
-                        play.fail(FailureKind::Crash, format!("{end} before it connected to {address}{refusal}"));
-                    }
-                    None => {
-                        let late = late_words(elapsed, limit);
-                        play.fail(FailureKind::Silence, format!("not connected to {address}, {late}{refusal}"));
-                    }
-                }
-                play.explain_failure(&mut process);
-            }
+        let played = explained(played, &mut process);
+        if let Some(connection) = connection {
+            connection.close(play.is_stopped);
+            let _ = process.wait_unless(EXIT_TIME, play.is_stopped);
         }
         process.kill();
-        Ok(process.take_log())
+        *log = process.take_log();
+        played
     }
 
-    fn exec_connected(
+    fn connect(&self, play: &Play<'_>, port: &Port, url: &str, process: &mut Program) -> Result<Connection, End> {
+        let (start, limit) = (Instant::now(), self.options.startup_time);
+        let accepted = port.accept(process, start + limit + LATE_START_TIME, play.is_stopped);
+        let late = late_words(start.elapsed(), limit);
+        let address = format!("{url}, the address in SERVER_URL");
+        let (kind, detail) = match (accepted, process.status()) {
+            _ if (play.is_stopped)() => return Err(End::Stopped),
+            (Ok(connection), _) if start.elapsed() <= limit => return Ok(connection),
+            (Ok(_), _) => (FailureKind::Silence, format!("connected only {late}")),
+            (Err(refusal), Some(status)) => {
+                let end = exit_words(Some(status));
+                (FailureKind::Crash, format!("{end} before it connected to {address}{refusal}"))
+            }
+            (Err(refusal), None) => (FailureKind::Silence, format!("not connected to {address}, {late}{refusal}")),
+        };
+        Err(End::Failed(kind, detail))
+    }
+
+    fn await_registration(
         &self,
         play: &mut Play<'_>,
-        channel: &mut SocketChannel,
-        process: &mut Process,
-    ) -> Result<(), Stopped> {
+        connection: &mut Connection,
+        process: &mut Program,
+    ) -> Result<(), End> {
         let limit = self.options.startup_time;
-        match play.receive(channel, Instant::now() + limit)? {
-            Received::Message { text, .. } => match ClientFrame::parse(&text) {
-                Ok(ClientFrame::Register(_)) => return play.play(channel, process, Duration::ZERO),
-                _ => {
-                    let detail = format!("its first message is not REGISTER: {}", shortened(&text));
-                    play.fail(FailureKind::Garbage, detail);
-                }
+        let (kind, detail) = match play.receive(connection, process, Instant::now() + limit)? {
+            Some((text, _)) => match ClientFrame::parse(&text) {
+                Ok(ClientFrame::Register(_)) => return Ok(()),
+                _ => (FailureKind::Garbage, format!("its first message is not REGISTER: {}", shortened(&text))),
             },
-            Received::Nothing => {
-                play.fail(FailureKind::Silence, format!("did not register within {limit:?} ({START_OPTION})"));
-            }
-            Received::Closed => play.fail_closed(process)?,
-            Received::Broken(what) => play.fail(FailureKind::Garbage, what),
-        }
-        Ok(())
+            None => (FailureKind::Silence, format!("did not register within {limit:?} ({START_OPTION})")),
+        };
+        Err(End::Failed(kind, detail))
     }
 
-    fn pipe(&self, play: &mut Play<'_>) -> Result<String, Stopped> {
+    fn pipe(&self, play: &mut Play<'_>, log: &mut String) -> Result<(), End> {
         let idle = if self.options.restart { None } else { self.take_idle(play.game.bot) };
-        let (mut process, mut channel, startup_time) = match idle {
-            Some((process, channel)) => (process, channel, Duration::ZERO),
-            None => match self.start_piped(play.game) {
-                Ok((process, channel)) => (process, channel, self.options.startup_time),
-                Err(error) => {
-                    play.fail(FailureKind::Crash, format!("cannot be started: {error}"));
-                    return Ok(String::new());
-                }
-            },
+        let startup_time = if idle.is_some() { Duration::ZERO } else { self.options.startup_time };
+        let (mut process, mut connection) = match idle {
+            Some(idle) => idle,
+            None => self.start_piped(play.game).map_err(End::not_started)?,
         };
-        play.play(&mut channel, &mut process, startup_time)?;
-        play.explain_failure(&mut process);
-        if play.record.failure.is_none() && !play.is_behind && !self.options.restart {
-            let log = process.take_log();
+        let played = play.play(&mut connection, &mut process, startup_time);
+        let played = explained(played, &mut process);
+        if played.is_ok() && !play.is_behind && !self.options.restart {
+            *log = process.take_log();
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            idle.push((play.game.bot.clone(), process, channel));
-            return Ok(log);
+            idle.push((play.game.bot.clone(), process, connection));
+            return played;
         }
         // Closing the bot's input tells the bot that there are no more games.
-        drop(channel);
-        if play.record.failure.is_none() {
-            let _ = process.wait(EXIT_TIME, play.is_stopped);
+        drop(connection);
+        if played.is_ok() {
+            let _ = process.wait_unless(EXIT_TIME, play.is_stopped);
         }
         process.kill();
-        Ok(process.take_log())
+        *log = process.take_log();
+        played
     }
 
-    fn take_idle(&self, bot: &ExternalBot) -> Option<(Process, PipeChannel)> {
+    fn take_idle(&self, bot: &ExternalBot) -> Option<(Program, Connection)> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let index = idle.iter().position(|(of, ..)| of == bot)?;
-            let (_, mut process, mut channel) = idle.swap_remove(index);
-            if channel.clear() && process.status().is_none() {
-                return Some((process, channel));
+            let (_, mut process, mut connection) = idle.swap_remove(index);
+            if connection.clear() && process.status().is_none() {
+                return Some((process, connection));
             }
         }
     }
 
-    fn start_piped(&self, game: ExternalGame<'_>) -> io::Result<(Process, PipeChannel)> {
+    fn start_piped(&self, game: ExternalGame<'_>) -> io::Result<(Program, Connection)> {
         // Without `SERVER_URL`, a program that supports both transports uses its standard streams.
         let environment = [("SERVER_URL", String::new()), ("SEED", game.seed.to_string())];
-        let mut process = Process::start(&game.bot.command, Streams::Piped, &environment)?;
-        let channel = PipeChannel::new(process.child())?;
-        Ok((process, channel))
+        let mut process = Program::start_with(Streams::Piped, &game.bot.command, &environment)?;
+        let connection = Connection::over_pipes(process.child())?;
+        Ok((process, connection))
     }
 }
 
@@ -235,10 +221,44 @@ impl Drop for ExternalHost {
     }
 }
 
+/// Why a game ends early for its bot.
+enum End {
+    Stopped,
+    Failed(FailureKind, String),
+}
+
+impl End {
+    fn crash(detail: &str) -> Self {
+        Self::Failed(FailureKind::Crash, detail.to_owned())
+    }
+
+    fn not_started(error: io::Error) -> Self {
+        Self::crash(&format!("cannot be started: {error}"))
+    }
+
+    fn garbage(detail: String) -> Self {
+        Self::Failed(FailureKind::Garbage, detail)
+    }
+}
+
+/// Adds the line of the log that most likely names the error to a failure. Must be called before the
+/// connection is closed, because a bot can print an error that is only the result of this.
+fn explained(played: Result<(), End>, process: &mut Program) -> Result<(), End> {
+    played.map_err(|end| match end {
+        End::Failed(kind, detail) => {
+            if process.status().is_some() {
+                // Waits for the rest of the log.
+                process.kill();
+            }
+            End::Failed(kind, detail + &last_log_line(&process.log()))
+        }
+        End::Stopped => End::Stopped,
+    })
+}
+
 struct Play<'a> {
     game: ExternalGame<'a>,
     options: &'a ExternalOptions,
-    usage: Option<UsageMeter>,
     cost: Cost,
     is_stopped: &'a dyn Fn() -> bool,
     watch: &'a mut dyn FnMut(ExternalTick<'_>),
@@ -270,7 +290,6 @@ impl<'a> Play<'a> {
         Self {
             game,
             options,
-            usage: None,
             cost: Cost::default(),
             is_stopped,
             watch,
@@ -289,107 +308,69 @@ impl<'a> Play<'a> {
         }
     }
 
-    fn fail(&mut self, kind: FailureKind, detail: String) {
-        self.record.failure = Some(Failure { kind, tick: self.state.tick(), detail });
-    }
-
-    /// Adds the line of the log that most likely names the error. Must be called before the channel is
-    /// closed, because a bot can print an error that is only the result of this.
-    fn explain_failure(&mut self, process: &mut Process) {
-        let Some(failure) = &mut self.record.failure else { return };
-        if process.status().is_some() {
-            // Waits for the rest of the log.
-            process.kill();
-        }
-        failure.detail += &last_log_line(&process.log());
-    }
-
-    fn fail_closed(&mut self, process: &mut Process) -> Result<(), Stopped> {
-        let status = process.wait(CRASH_TIME, self.is_stopped)?;
-        let has_crashed = status.is_some_and(|status| !status.success());
-        self.fail(if has_crashed { FailureKind::Crash } else { FailureKind::Disconnect }, exit_words(status));
-        Ok(())
-    }
-
-    fn check_usage(&mut self) {
-        let Some(usage) = &mut self.usage else { return };
-        self.cost = usage.poll();
-        let Cost { cpu_ms, memory_kib } = self.cost;
+    fn check_usage(&self, process: &mut Program) -> Result<(), End> {
+        let Cost { cpu_ms, memory_kib } = process.usage().poll();
         let ExternalOptions { memory_mb_max, cpu_ms_max, .. } = *self.options;
-        let memory_mb = memory_kib >> 10;
-        if let Some(limit) = memory_mb_max.filter(|&limit| memory_mb > limit) {
-            self.fail(FailureKind::Limit, format!("{memory_mb} MiB of memory, expected at most {limit}"));
-        } else if let Some(limit) = cpu_ms_max.filter(|&limit| cpu_ms > limit) {
-            self.fail(FailureKind::Limit, format!("{cpu_ms} ms of processor time, expected at most {limit}"));
-        }
-    }
-
-    /// Plays until the game ends or the bot fails; `startup_time` extends the first tick.
-    fn play(
-        &mut self,
-        channel: &mut dyn Channel,
-        process: &mut Process,
-        startup_time: Duration,
-    ) -> Result<(), Stopped> {
-        let writer = MessageWriter::new(self.game.world, TEAM);
-        self.usage = Some(UsageMeter::new(process.id()));
-        let mut extra_time = startup_time;
-        self.start = (!startup_time.is_zero()).then(|| (Instant::now(), startup_time));
-        while !self.state.is_over() && self.record.failure.is_none() {
-            self.sent = Instant::now();
-            channel.send(&writer.write(&self.state));
-            let deadline = self.sent + self.options.tick_time + std::mem::take(&mut extra_time);
-            if let Some(actions) = self.answer(channel, process, deadline)? {
-                self.step(&actions);
-            }
-            if self.record.failure.is_none() {
-                self.check_usage();
+        let uses = [(memory_kib >> 10, memory_mb_max, "MiB of memory"), (cpu_ms, cpu_ms_max, "ms of processor time")];
+        for (used, limit, unit) in uses {
+            if let Some(limit) = limit.filter(|&limit| used > limit) {
+                return Err(End::Failed(FailureKind::Limit, format!("{used} {unit}, expected at most {limit}")));
             }
         }
-        self.cost = self.usage.as_mut().map(UsageMeter::measure).unwrap_or_default();
         Ok(())
     }
 
-    /// Returns the bot's command (empty if the bot is late), or `None` if the bot has failed.
+    /// Plays until the game ends; `startup_time` extends the first tick.
+    fn play(&mut self, connection: &mut Connection, process: &mut Program, startup_time: Duration) -> Result<(), End> {
+        process.usage().restart();
+        self.start = (!startup_time.is_zero()).then(|| (Instant::now(), startup_time));
+        let played = self.play_ticks(connection, process, startup_time);
+        self.cost = process.usage().measure();
+        played
+    }
+
+    fn play_ticks(
+        &mut self,
+        connection: &mut Connection,
+        process: &mut Program,
+        mut extra_time: Duration,
+    ) -> Result<(), End> {
+        let writer = MessageWriter::new(self.game.world, TEAM);
+        while !self.state.is_over() {
+            self.sent = Instant::now();
+            connection.send(writer.write(&self.state));
+            let deadline = self.sent + self.options.tick_time + std::mem::take(&mut extra_time);
+            let actions = self.answer(connection, process, deadline)?;
+            self.step(&actions);
+            self.check_usage(process)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the bot's command, which is empty if the bot is late.
     fn answer(
         &mut self,
-        channel: &mut dyn Channel,
-        process: &mut Process,
+        connection: &mut Connection,
+        process: &mut Program,
         deadline: Instant,
-    ) -> Result<Option<Vec<Action>>, Stopped> {
+    ) -> Result<Vec<Action>, End> {
         for _ in 0..FRAMES_PER_TICK_MAX {
-            let received = self.receive(channel, deadline)?;
-            if self.record.failure.is_some() {
-                return Ok(None);
-            }
-            match received {
-                Received::Message { text, arrived } => {
-                    self.start = None;
-                    match self.read(&text, arrived) {
-                        ControlFlow::Break(answer) => return Ok(answer),
-                        ControlFlow::Continue(()) => {}
-                    }
-                }
-                Received::Nothing => return self.miss(channel),
-                Received::Closed => {
-                    self.fail_closed(process)?;
-                    return Ok(None);
-                }
-                Received::Broken(what) => {
-                    self.fail(FailureKind::Garbage, what);
-                    return Ok(None);
-                }
+            let Some((text, arrived)) = self.receive(connection, process, deadline)? else {
+                return self.miss(connection, process);
+            };
+            self.start = None;
+            if let Some(actions) = self.read(&text, arrived)? {
+                return Ok(actions);
             }
         }
-        self.fail(FailureKind::Garbage, format!("{FRAMES_PER_TICK_MAX} messages in one tick without a command for it"));
-        Ok(None)
+        Err(End::garbage(format!("{FRAMES_PER_TICK_MAX} messages in one tick without a command for it")))
     }
 
-    /// Handles a message; breaks with the current tick's command, or with `None` on a failure.
-    fn read(&mut self, message: &str, arrived: Instant) -> ControlFlow<Option<Vec<Action>>> {
+    /// Handles a message; returns the actions if it is the current tick's command.
+    fn read(&mut self, message: &str, arrived: Instant) -> Result<Option<Vec<Action>>, End> {
         let elapsed = arrived.saturating_duration_since(self.sent);
         let (tick, ms) = (u32::from(self.state.tick()), milliseconds(elapsed));
-        match ClientFrame::parse(message) {
+        let error = match ClientFrame::parse(message) {
             Ok(ClientFrame::Command(command)) if command.tick == tick => {
                 self.record.commands += 1;
                 self.record.mistakes.add_actions(tick, &command.actions);
@@ -397,7 +378,7 @@ impl<'a> Play<'a> {
                 self.wire.command = Some(CommandNote { ms, tick: None, actions: command.actions.clone() });
                 (self.answered_tick, self.is_behind) = (Some(tick), false);
                 (self.silent_ticks, self.sent_garbage) = (0, false);
-                ControlFlow::Break(Some(command.actions))
+                return Ok(Some(command.actions));
             }
             Ok(ClientFrame::Command(Command { tick: found, actions })) => {
                 if self.answered_tick != Some(found) && (u32::from(FIRST_TICK)..tick).contains(&found) {
@@ -409,30 +390,25 @@ impl<'a> Play<'a> {
                 }
                 // A command for another tick still shows that the bot is alive.
                 self.silent_ticks = 0;
-                ControlFlow::Continue(())
+                return Ok(None);
             }
             // A program that supports both transports may also register over its pipe.
-            Ok(ClientFrame::Register(_)) if self.record.commands == 0 => ControlFlow::Continue(()),
-            Ok(frame) => {
-                let error = match frame {
-                    ClientFrame::InvalidCommand(error) => error.to_string(),
-                    ClientFrame::Unknown(what) => format!("{what}: expected a COMMAND"),
-                    _ => "expected a COMMAND".to_owned(),
-                };
-                self.add_invalid(message, ms, error);
-                self.sent_garbage = true;
-                ControlFlow::Continue(())
-            }
+            Ok(ClientFrame::Register(_)) if self.record.commands == 0 => return Ok(None),
+            Ok(ClientFrame::InvalidCommand(error)) => error.to_string(),
+            Ok(ClientFrame::Unknown(what)) => format!("{what}: expected a COMMAND"),
+            Ok(_) => "expected a COMMAND".to_owned(),
             // The message is too long or not JSON, so the server would close the connection.
             Err(error) => {
                 let is_text = message.len() <= MAX_CLIENT_FRAME_BYTES && self.game.bot.transport == Transport::Pipe;
                 let hint = if is_text { "; print other text to standard error" } else { "" };
+                let what = format!("{error}, found {}: expected a COMMAND{hint}", shortened(message));
                 self.add_invalid(message, ms, error.to_string());
-                let text = self.wire.unreadable.last().map_or("", |note| &note.text);
-                self.fail(FailureKind::Garbage, format!("{error}, found {text}: expected a COMMAND{hint}"));
-                ControlFlow::Break(None)
+                return Err(End::garbage(what));
             }
-        }
+        };
+        self.add_invalid(message, ms, error);
+        self.sent_garbage = true;
+        Ok(None)
     }
 
     fn add_invalid(&mut self, message: &str, ms: f64, error: String) {
@@ -441,42 +417,54 @@ impl<'a> Play<'a> {
         self.wire.unreadable.push(UnreadableNote { ms, text: shortened(message), error });
     }
 
-    fn miss(&mut self, channel: &mut dyn Channel) -> Result<Option<Vec<Action>>, Stopped> {
+    fn miss(&mut self, connection: &mut Connection, process: &mut Program) -> Result<Vec<Action>, End> {
         self.silent_ticks += 1;
-        if self.silent_ticks >= SILENT_TICKS_MAX {
-            let silence = format!("no command for {SILENT_TICKS_MAX} ticks");
-            if let Some((start, limit)) = self.start {
-                let first = self.receive(channel, Instant::now() + LATE_START_TIME)?;
-                let verb =
-                    if matches!(first, Received::Message { .. }) { "its first message came" } else { "no message" };
-                self.fail(FailureKind::Silence, format!("{silence}: {verb} {}", late_words(start.elapsed(), limit)));
-            } else if self.sent_garbage {
-                self.fail(FailureKind::Garbage, format!("{silence}: {}", self.record.mistakes.words()));
-            } else {
-                self.fail(FailureKind::Silence, silence);
-            }
-            return Ok(None);
+        if self.silent_ticks < SILENT_TICKS_MAX {
+            self.is_behind = true;
+            self.record.missed_ticks += 1;
+            self.times.add(self.sent.elapsed());
+            return Ok(Vec::new());
         }
-        self.is_behind = true;
-        self.record.missed_ticks += 1;
-        self.times.add(self.sent.elapsed());
-        Ok(Some(Vec::new()))
+        let silence = format!("no command for {SILENT_TICKS_MAX} ticks");
+        if let Some((start, limit)) = self.start {
+            let first = self.receive(connection, process, Instant::now() + LATE_START_TIME);
+            if let Err(end @ (End::Stopped | End::Failed(FailureKind::Limit, _))) = first {
+                return Err(end);
+            }
+            let verb = if matches!(first, Ok(Some(_))) { "its first message came" } else { "no message" };
+            let late = late_words(start.elapsed(), limit);
+            return Err(End::Failed(FailureKind::Silence, format!("{silence}: {verb} {late}")));
+        }
+        Err(match self.sent_garbage {
+            true => End::garbage(format!("{silence}: {}", self.record.mistakes.words())),
+            false => End::Failed(FailureKind::Silence, silence),
+        })
     }
 
-    /// Waits for a message like [`Channel::receive`], but also returns `Nothing` if the bot exceeds
-    /// a limit.
-    fn receive(&mut self, channel: &mut dyn Channel, deadline: Instant) -> Result<Received, Stopped> {
+    /// Waits for a message; `None` if none arrived before the deadline. Fails if the bot exceeds a
+    /// limit, closes the connection or breaks the rules of the transport.
+    fn receive(
+        &mut self,
+        connection: &mut Connection,
+        process: &mut Program,
+        deadline: Instant,
+    ) -> Result<Option<(String, Instant)>, End> {
         loop {
             if (self.is_stopped)() {
-                return Err(Stopped);
+                return Err(End::Stopped);
             }
             let next = deadline.min(Instant::now() + STOP_CHECK_INTERVAL);
-            match channel.receive(next) {
-                Received::Nothing if next < deadline => self.check_usage(),
-                received => return Ok(received),
-            }
-            if self.record.failure.is_some() {
-                return Ok(Received::Nothing);
+            match connection.receive(next) {
+                Received::Message { text, arrived } => return Ok(Some((text, arrived))),
+                Received::Nothing if next == deadline => return Ok(None),
+                Received::Nothing => self.check_usage(process)?,
+                Received::Broken(what) => return Err(End::garbage(what)),
+                Received::Closed => {
+                    let status = process.wait_unless(CRASH_TIME, self.is_stopped).map_err(|Stopped| End::Stopped)?;
+                    let has_crashed = status.is_some_and(|status| !status.success());
+                    let kind = if has_crashed { FailureKind::Crash } else { FailureKind::Disconnect };
+                    return Err(End::Failed(kind, exit_words(status)));
+                }
             }
         }
     }

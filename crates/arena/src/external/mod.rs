@@ -13,13 +13,10 @@
 //! Windows, all processes of a bot may survive.
 
 mod bridge;
-mod channel;
+mod connection;
 mod game;
-mod pipe;
 mod process;
-mod program;
 mod socket;
-mod stream;
 mod usage;
 
 use std::path::PathBuf;
@@ -31,7 +28,7 @@ pub use bridge::{BridgeError, BridgeReport, bridge};
 
 pub(crate) use game::ExternalHost;
 pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
-pub use program::{Program, ProgramEnd};
+pub use process::{Program, ProgramEnd};
 
 /// The default of [`ExternalOptions::startup_time`]: twice the server's registration timeout, because a
 /// program also needs time to start.

@@ -1,4 +1,4 @@
-//! A bot's process tree and log.
+//! A bot's process tree, its cost and its log.
 
 use std::ffi::OsStr;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use super::usage::UsageMeter;
 use super::{LOG_BYTES_MAX, LOG_TAIL_CHARS, POLL_INTERVAL, Stopped};
+use crate::record::Cost;
 
 /// Time limit for the supervisor to kill a bot's processes and exit. After that, the arena stops
 /// waiting, but on Linux the supervisor continues to kill them.
@@ -15,11 +17,12 @@ const KILL_TIME: Duration = Duration::from_millis(500);
 /// Time limit for reading the rest of a log. A surviving process may hold the log open.
 const LOG_TIME: Duration = Duration::from_millis(100);
 
-/// A bot's processes, represented by the shell that supervises them. On Windows, the shell only
-/// runs the bot's command.
+/// The processes of a bot or another shell command, represented by the shell that supervises them.
+/// Dropping this value kills them all (on Linux; on Windows, only the shell).
 #[derive(Debug)]
-pub(super) struct Process {
+pub struct Program {
     child: Child,
+    usage: UsageMeter,
     /// When this pipe closes, for example if this program is killed, the supervisor kills the bot.
     release_pipe: Option<PipeWriter>,
     released: Option<Instant>,
@@ -27,8 +30,18 @@ pub(super) struct Process {
     log_reader: Option<JoinHandle<()>>,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramEnd {
+    /// The cost of the program's processes, as last sampled; zero on systems other than Linux.
+    pub cost: Cost,
+    pub log: String,
+    /// The exit status or "still running", followed by the log line that most likely names an
+    /// error, if any.
+    pub words: String,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Streams {
+pub(crate) enum Streams {
     /// Standard input is empty; both outputs go to the log.
     Logged,
     /// Standard input and output are pipes; standard error goes to the log.
@@ -66,9 +79,21 @@ fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     Ok((shell, None))
 }
 
-impl Process {
+impl Program {
     /// Starts a shell command with these environment variables; an empty value unsets a variable.
-    pub fn start(command: &str, streams: Streams, environment: &[(&str, impl AsRef<OsStr>)]) -> io::Result<Self> {
+    /// The log gets both outputs.
+    ///
+    /// # Errors
+    /// When the shell, its pipes or the thread that reads the log cannot be created.
+    pub fn start(command: &str, environment: &[(&str, impl AsRef<OsStr>)]) -> io::Result<Self> {
+        Self::start_with(Streams::Logged, command, environment)
+    }
+
+    pub(super) fn start_with(
+        streams: Streams,
+        command: &str,
+        environment: &[(&str, impl AsRef<OsStr>)],
+    ) -> io::Result<Self> {
         let (log_end, log_start) = io::pipe()?;
         let (mut shell, release_pipe) = supervisor(command)?;
         for (name, value) in environment {
@@ -89,31 +114,53 @@ impl Process {
         drop(shell);
         let log = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&log);
-        let mut process = Self { child, release_pipe, released: None, log, log_reader: None };
+        let usage = UsageMeter::new(child.id());
+        let mut process = Self { child, usage, release_pipe, released: None, log, log_reader: None };
         process.log_reader = Some(thread::Builder::new().spawn(move || collect_log(log_end, &shared))?);
         Ok(process)
     }
 
-    pub fn child(&mut self) -> &mut Child {
+    pub(super) fn child(&mut self) -> &mut Child {
         &mut self.child
     }
 
-    pub fn id(&self) -> u32 {
-        self.child.id()
+    /// The cost of the program's processes; zero on systems other than Linux.
+    pub(super) fn usage(&mut self) -> &mut UsageMeter {
+        &mut self.usage
     }
 
+    /// Returns the exit status if the program has exited. Also updates the cost.
     pub fn status(&mut self) -> Option<ExitStatus> {
+        self.usage.poll();
         self.child.try_wait().ok().flatten()
     }
 
-    /// Waits at most `limit` for the bot to exit.
-    pub fn wait(&mut self, limit: Duration, is_stopped: &dyn Fn() -> bool) -> Result<Option<ExitStatus>, Stopped> {
+    /// Waits at most `limit` for the program to exit. Returns the exit status if it has exited.
+    pub fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
+        self.wait_unless(limit, &|| false).unwrap_or_default()
+    }
+
+    /// Kills the program, and returns its cost, log and end.
+    pub fn end(mut self) -> ProgramEnd {
+        let cost = self.usage.poll();
+        let status = self.status();
+        self.kill();
+        let log = self.take_log();
+        let end = status.map_or_else(|| "still running".to_owned(), |status| exit_words(Some(status)));
+        ProgramEnd { cost, words: format!("{end}{}", last_log_line(&log)), log }
+    }
+
+    pub(super) fn wait_unless(
+        &mut self,
+        limit: Duration,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<ExitStatus>, Stopped> {
         self.wait_until(Instant::now() + limit, is_stopped)
     }
 
     fn wait_until(&mut self, end: Instant, is_stopped: &dyn Fn() -> bool) -> Result<Option<ExitStatus>, Stopped> {
         loop {
-            match self.status() {
+            match self.child.try_wait().ok().flatten() {
                 None if is_stopped() => return Err(Stopped),
                 None if Instant::now() < end => thread::sleep(POLL_INTERVAL),
                 status => return Ok(status),
@@ -123,7 +170,7 @@ impl Process {
 
     /// Tells the supervisor to kill the bot and its descendants, and does not wait for it. On
     /// Windows, kills only the shell.
-    pub fn release(&mut self) {
+    pub(super) fn release(&mut self) {
         if self.released.is_some() {
             return;
         }
@@ -138,7 +185,7 @@ impl Process {
 
     /// Calls [`Self::release`], and waits briefly for the supervisor to exit and for the rest of
     /// the log.
-    pub fn kill(&mut self) {
+    pub(super) fn kill(&mut self) {
         self.release();
         let end = self.released.map_or_else(Instant::now, |released| released + KILL_TIME);
         let _ = self.wait_until(end, &|| false);
@@ -150,17 +197,17 @@ impl Process {
         }
     }
 
-    pub fn log(&self) -> String {
+    pub(super) fn log(&self) -> String {
         String::from_utf8_lossy(&self.log.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 
-    pub fn take_log(&self) -> String {
+    pub(super) fn take_log(&self) -> String {
         let bytes = std::mem::take(&mut *self.log.lock().unwrap_or_else(PoisonError::into_inner));
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 
-impl Drop for Process {
+impl Drop for Program {
     fn drop(&mut self) {
         self.kill();
     }

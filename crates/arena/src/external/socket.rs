@@ -1,40 +1,39 @@
 //! A websocket connection from a bot, as on the real server, or from the bridge to a server.
 
-use std::io::ErrorKind;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tungstenite::client::IntoClientRequest;
+use tungstenite::error::ProtocolError;
 use tungstenite::handshake::server::{Callback, ErrorResponse, Request, Response};
 use tungstenite::handshake::{HandshakeError, HandshakeRole};
 use tungstenite::http::StatusCode;
 use tungstenite::http::header::{HeaderValue, ORIGIN};
-use tungstenite::protocol::WebSocketConfig;
+use tungstenite::protocol::{Role, WebSocketConfig};
 use tungstenite::{Error, Message, WebSocket};
 
 use super::POLL_INTERVAL;
-use super::channel::{Channel, Received};
-use super::process::Process;
-use super::stream::Stream;
+use super::connection::{Connection, Received};
+use super::process::Program;
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
 const HANDSHAKE_TIME: Duration = Duration::from_secs(3);
-const CLOSE_TIME: Duration = Duration::from_millis(300);
-/// Capacity of the buffer for messages to a bot. A message that does not fit is dropped.
-const UNSENT_BYTES_MAX: usize = 1 << 20;
+const HEAD_END: &[u8; 4] = b"\r\n\r\n";
 
 #[derive(Debug)]
 pub(super) struct Port(TcpListener);
 
 impl Port {
-    pub fn open() -> std::io::Result<Self> {
+    pub fn open() -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         listener.set_nonblocking(true)?;
         Ok(Self(listener))
     }
 
-    pub fn url(&self) -> std::io::Result<String> {
+    pub fn url(&self) -> io::Result<String> {
         Ok(format!("ws://{}", self.0.local_addr()?))
     }
 
@@ -43,15 +42,15 @@ impl Port {
     /// and why its last handshake failed.
     pub fn accept(
         &self,
-        process: &mut Process,
+        process: &mut Program,
         deadline: Instant,
         is_stopped: &dyn Fn() -> bool,
-    ) -> Result<SocketChannel, String> {
+    ) -> Result<Connection, String> {
         let (mut tries, mut reason) = (0, String::new());
         while Instant::now() < deadline && !is_stopped() {
             if let Ok((connection, _)) = self.0.accept() {
                 let deadline = deadline.min(Instant::now() + HANDSHAKE_TIME);
-                match SocketChannel::accept(connection, deadline, is_stopped) {
+                match accept(connection, deadline, is_stopped) {
                     Ok(channel) => return Ok(channel),
                     Err(error) => (tries, reason) = (tries + 1, handshake_words(&error)),
                 }
@@ -68,63 +67,124 @@ impl Port {
     }
 }
 
-#[derive(Debug)]
-pub(super) struct SocketChannel(WebSocket<Stream>);
+/// A socket that both threads of a connection write to. In the head of an HTTP message, reads end at
+/// the end of the head, because the library for websockets rejects a handshake that is read together
+/// with the next message.
+struct Socket {
+    input: BufReader<TcpStream>,
+    output: Arc<Mutex<TcpStream>>,
+    /// In the head, the number of bytes of the empty line at its end that have been read.
+    head: Option<usize>,
+}
 
-impl SocketChannel {
-    fn accept(connection: TcpStream, deadline: Instant, is_stopped: &dyn Fn() -> bool) -> Result<Self, Error> {
-        connection.set_nonblocking(false)?;
-        let limits = WebSocketConfig::default()
-            .max_message_size(Some(MAX_CLIENT_FRAME_BYTES))
-            .max_frame_size(Some(MAX_CLIENT_FRAME_BYTES))
-            .max_write_buffer_size(UNSENT_BYTES_MAX);
-        let port = connection.local_addr()?.port();
-        let attempt = tungstenite::accept_hdr_with_config(Stream::over(connection)?, refuse_pages(port), Some(limits));
-        let mut socket = shake_hands(attempt, deadline, is_stopped)?;
-        socket.get_mut().end_head();
-        Ok(Self(socket))
-    }
-
-    pub fn connect(
-        request: impl IntoClientRequest,
-        connection: TcpStream,
-        is_stopped: &dyn Fn() -> bool,
-    ) -> Result<Self, Error> {
-        let attempt = tungstenite::client(request, Stream::over(connection)?);
-        let (mut socket, _) = shake_hands(attempt, Instant::now() + HANDSHAKE_TIME, is_stopped)?;
-        socket.get_mut().end_head();
-        Ok(Self(socket))
-    }
-
-    /// Sends a close frame and waits briefly for the other side to close the connection.
-    pub fn close(mut self, is_stopped: &dyn Fn() -> bool) {
-        let deadline = Instant::now() + CLOSE_TIME;
-        let _ = self.0.close(None);
-        while !is_stopped() && Instant::now() < deadline {
-            match self.receive(deadline.min(Instant::now() + POLL_INTERVAL)) {
-                Received::Message { .. } | Received::Nothing => {}
-                Received::Closed | Received::Broken(_) => return,
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut count = self.input.fill_buf()?.read(buffer)?;
+        if let Some(matched) = &mut self.head {
+            for (index, &byte) in buffer[..count].iter().enumerate() {
+                *matched = if byte == HEAD_END[*matched] { *matched + 1 } else { usize::from(byte == HEAD_END[0]) };
+                if *matched == HEAD_END.len() {
+                    (*matched, count) = (0, index + 1);
+                    break;
+                }
             }
         }
+        self.input.consume(count);
+        Ok(count)
     }
 }
 
-fn shake_hands<R: HandshakeRole<InternalStream = Stream>>(
-    mut attempt: Result<R::FinalResult, HandshakeError<R>>,
+impl Write for Socket {
+    /// Writes all bytes, so that the messages of two threads do not mix.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner).write_all(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Connects to a server.
+pub(super) fn connect(
+    request: impl IntoClientRequest + Send + 'static,
+    connection: TcpStream,
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Connection, Error> {
+    let shake_hands = |socket| tungstenite::client(request, socket).map(|(socket, _)| socket).map_err(failure);
+    shaken(connection, Role::Client, Instant::now() + HANDSHAKE_TIME, is_stopped, shake_hands)
+}
+
+fn accept(connection: TcpStream, deadline: Instant, is_stopped: &dyn Fn() -> bool) -> Result<Connection, Error> {
+    connection.set_nonblocking(false)?;
+    let port = connection.local_addr()?.port();
+    let limits = WebSocketConfig::default()
+        .max_message_size(Some(MAX_CLIENT_FRAME_BYTES))
+        .max_frame_size(Some(MAX_CLIENT_FRAME_BYTES));
+    let shake_hands =
+        move |socket| tungstenite::accept_hdr_with_config(socket, refuse_pages(port), Some(limits)).map_err(failure);
+    shaken(connection, Role::Server, deadline, is_stopped, shake_hands)
+}
+
+fn failure<R: HandshakeRole>(error: HandshakeError<R>) -> Error {
+    match error {
+        HandshakeError::Failure(error) => error,
+        HandshakeError::Interrupted(_) => Error::Io(ErrorKind::TimedOut.into()),
+    }
+}
+
+/// Shakes hands on a thread of its own, because reads have no deadline.
+fn shaken(
+    connection: TcpStream,
+    role: Role,
     deadline: Instant,
     is_stopped: &dyn Fn() -> bool,
-) -> Result<R::FinalResult, Error> {
-    loop {
-        let mut started = match attempt {
-            Ok(socket) => return Ok(socket),
-            Err(HandshakeError::Failure(error)) => return Err(error),
-            Err(HandshakeError::Interrupted(started)) => started,
-        };
-        if is_stopped() || Instant::now() >= deadline {
-            return Err(Error::Io(ErrorKind::TimedOut.into()));
+    shake_hands: impl FnOnce(Socket) -> Result<WebSocket<Socket>, Error> + Send + 'static,
+) -> Result<Connection, Error> {
+    connection.set_nodelay(true)?;
+    let output = Arc::new(Mutex::new(connection.try_clone()?));
+    let input = BufReader::new(connection.try_clone()?);
+    let socket = Socket { input, output: Arc::clone(&output), head: Some(0) };
+    let (sender, result) = mpsc::sync_channel(1);
+    thread::Builder::new().spawn(move || drop(sender.send(shake_hands(socket))))?;
+    let mut socket = loop {
+        match result.recv_timeout(POLL_INTERVAL) {
+            Ok(result) => break result?,
+            Err(_) if is_stopped() || Instant::now() >= deadline => {
+                connection.shutdown(Shutdown::Both)?;
+                return Err(Error::Io(ErrorKind::TimedOut.into()));
+            }
+            Err(_) => {}
         }
-        started.get_mut().get_mut().set_deadline(deadline.min(Instant::now() + POLL_INTERVAL));
-        attempt = started.handshake();
+    };
+    socket.get_mut().head = None;
+    let second = Socket { input: BufReader::new(connection.try_clone()?), output, head: None };
+    let mut writer = WebSocket::from_raw_socket(second, role, None);
+    let write = move |message: Option<&str>| {
+        let sent = match message {
+            Some(message) => writer.send(Message::text(message)),
+            None => writer.close(None).and_then(|()| writer.flush()),
+        };
+        sent.map_err(io::Error::other)
+    };
+    Ok(Connection::new(write, move || read(&mut socket), Some(connection))?)
+}
+
+fn read(socket: &mut WebSocket<Socket>) -> Received {
+    loop {
+        return match socket.read() {
+            Ok(Message::Text(text)) => Received::message(text.to_string()),
+            Ok(Message::Binary(bytes)) => Received::message(String::from_utf8_lossy(&bytes).into_owned()),
+            // The library answers pings and close frames.
+            Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
+            Ok(Message::Close(_)) => {
+                let _ = socket.flush();
+                Received::Closed
+            }
+            Err(Error::Io(_) | Error::ConnectionClosed | Error::AlreadyClosed) => Received::Closed,
+            Err(Error::Protocol(ProtocolError::ResetWithoutClosingHandshake)) => Received::Closed,
+            Err(error) => Received::Broken(error.to_string()),
+        };
     }
 }
 
@@ -163,37 +223,6 @@ fn is_program(origin: &str, port: u16) -> bool {
     };
     let host = host.strip_suffix(&format!(":{port}")).unwrap_or(host);
     ["127.0.0.1", "localhost", "[::1]"].iter().any(|name| host.eq_ignore_ascii_case(name))
-}
-
-impl Channel for SocketChannel {
-    fn send(&mut self, message: &str) {
-        // Ignores errors: the next `send` sends buffered data, and `receive` reports a lost
-        // connection.
-        let _ = self.0.send(Message::text(message));
-    }
-
-    fn receive(&mut self, deadline: Instant) -> Received {
-        self.0.get_mut().set_deadline(deadline);
-        loop {
-            let text = match self.0.read() {
-                Ok(Message::Text(text)) => text.to_string(),
-                Ok(Message::Binary(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
-                // The library answers pings and close frames.
-                Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
-                Ok(Message::Close(_)) => {
-                    let _ = self.0.flush();
-                    return Received::Closed;
-                }
-                Err(Error::Io(error)) if error.kind() == ErrorKind::WouldBlock => return Received::Nothing,
-                Err(Error::Io(_) | Error::ConnectionClosed | Error::AlreadyClosed) => return Received::Closed,
-                Err(Error::Protocol(tungstenite::error::ProtocolError::ResetWithoutClosingHandshake)) => {
-                    return Received::Closed;
-                }
-                Err(error) => return Received::Broken(error.to_string()),
-            };
-            return Received::Message { text, arrived: self.0.get_ref().arrived() };
-        }
-    }
 }
 
 #[cfg(test)]

@@ -27,6 +27,11 @@ impl UsageMeter {
         Self { supervisor, before_ms, cost: Cost::default(), sampled: Instant::now() }
     }
 
+    /// Measures the cost from now on.
+    pub fn restart(&mut self) {
+        *self = Self::new(self.supervisor);
+    }
+
     /// Returns the cost so far, measured at most [`SAMPLE_INTERVAL`] ago.
     pub fn poll(&mut self) -> Cost {
         if self.sampled.elapsed() >= SAMPLE_INTERVAL { self.measure() } else { self.cost }
