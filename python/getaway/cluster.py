@@ -203,7 +203,7 @@ def check_nodes(ray: Any) -> None:
 
 
 class _Driver:
-    """Runs the command line's jobs on Ray. crates/arena/src/jobs.rs describes the messages."""
+    """Runs the command line's jobs on Ray. crates/runs/src/jobs.rs describes the messages."""
 
     def __init__(self, ray: Any, series: str, channel: TextIO) -> None:
         self.ray = ray

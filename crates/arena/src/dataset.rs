@@ -8,24 +8,26 @@
 
 use std::collections::HashMap;
 use std::hash::Hasher;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use data_encoding::BASE64;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
-use super::results::{same_in_run, variant_words};
+use super::results::{GameSettings, same_in_run};
 use super::series::{Series, SeriesError};
 use getaway::batch::{Batch, FEATURES, Shape};
 use getaway::fnv::FnvHasher;
-use getaway::game::{Move, Rules, State, World, rules_fields};
+use getaway::game::{Move, State, World};
 use getaway::planner::{PlannerFailure, PlannerHost};
 use getaway::protocol::to_json;
 use getaway::search::{Budget, Generator};
 use getaway::solve::{Outcome, SolverOptions, judge_moves};
-use getaway_runs::BUILD;
-use getaway_runs::{FileKind, Journal, JournalError};
+use getaway_runs::{BUILD, FileKind, Jobs, Journal, JournalError, WorkerError, Workers};
 
 /// Number of states per shard; the last shard may have fewer.
 pub const SHARD_STATES: u64 = 1024;
@@ -72,6 +74,8 @@ pub enum DatasetError {
     Spec(String),
     #[error(transparent)]
     Series(#[from] SeriesError),
+    #[error(transparent)]
+    Workers(#[from] WorkerError),
     #[error("{map}, {planner}: {source}")]
     Planner { map: String, planner: String, source: PlannerFailure },
 }
@@ -85,11 +89,8 @@ struct Settings {
     planners: Vec<String>,
     /// A fingerprint of the maps' layouts.
     layouts: String,
-    seed: u64,
-    #[serde(flatten, with = "rules_fields")]
-    rules: Rules,
     #[serde(flatten)]
-    budget: Budget,
+    games: GameSettings,
     #[serde(flatten)]
     options: DatasetOptions,
 }
@@ -99,9 +100,7 @@ fn check_settings(found: &Settings, expected: &Settings) -> Result<(), String> {
     same_in_run("the list of maps", found.maps.join(", "), expected.maps.join(", "))?;
     same_in_run("the list of planners", found.planners.join(", "), expected.planners.join(", "))?;
     same_in_run("the fingerprint of the maps", &found.layouts, &expected.layouts)?;
-    same_in_run("the seed", found.seed, expected.seed)?;
-    same_in_run("the variant", variant_words(&found.rules), variant_words(&expected.rules))?;
-    same_in_run("the budget", found.budget.words(), expected.budget.words())?;
+    found.games.check(&expected.games)?;
     same_in_run("the dataset", to_json(&found.options), to_json(&expected.options))
 }
 
@@ -118,6 +117,23 @@ impl ShardHash {
         let mut hash = FnvHasher::default();
         hash.write(content);
         Self { shard, hash: format!("{:016x}", hash.finish()) }
+    }
+}
+
+/// The content of a shard's file. In JSON, it is text in base64.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shard(pub Vec<u8>);
+
+impl Serialize for Shard {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&BASE64.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Shard {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        BASE64.decode(text.as_bytes()).map(Self).map_err(D::Error::custom)
     }
 }
 
@@ -205,9 +221,7 @@ impl Dataset {
             maps: self.series.maps().iter().map(|map| map.name.clone()).collect(),
             planners: options.planners.clone(),
             layouts: format!("{:016x}", layouts.finish()),
-            seed: options.seed,
-            rules: options.rules,
-            budget: options.budget,
+            games: GameSettings::of(options),
             options: self.options,
         };
         let mut hashes = HashMap::new();
@@ -249,7 +263,7 @@ impl Dataset {
     ///
     /// # Errors
     /// When a planner fails.
-    pub fn shard(&self, shard: usize, mut on_state: impl FnMut() -> bool) -> Result<Option<Vec<u8>>, DatasetError> {
+    pub fn shard(&self, shard: usize, mut on_state: impl FnMut() -> bool) -> Result<Option<Shard>, DatasetError> {
         let mut content = self.shard_header(shard);
         let mut observed = self.observed.clone();
         let mut left = self.shard_states(shard);
@@ -266,11 +280,10 @@ impl Dataset {
                 break;
             }
         }
-        Ok(Some(content))
+        Ok(Some(Shard(content)))
     }
 
-    /// Computes shards for another process. Returns the content of each shard's file in base64, as
-    /// a JSON string.
+    /// Computes shards for another process. Returns each [`Shard`] as JSON.
     ///
     /// # Errors
     /// When a shard does not exist or a planner fails.
@@ -279,18 +292,54 @@ impl Dataset {
             if shard >= self.shards() {
                 return Err(DatasetError::Spec(format!("expected a shard below {}, found {shard}", self.shards())));
             }
-            let content = self.shard(shard, || true)?.expect("not abandoned");
-            Ok(to_json(&BASE64.encode(&content)))
+            Ok(to_json(&self.shard(shard, || true)?.expect("not abandoned")))
         };
         shards.iter().map(encoded).collect()
     }
 
-    /// Decodes a shard's file from base64. Returns `None` if the shard does not exist, the text is
-    /// not base64, or the content has the wrong length or header for this shard.
-    pub fn decoded_shard(&self, shard: usize, text: &str) -> Option<Vec<u8>> {
-        let content = BASE64.decode(text.as_bytes()).ok().filter(|_| shard < self.shards())?;
-        let is_whole = content.len() == self.shard_bytes(shard) && content.starts_with(&self.shard_header(shard));
-        is_whole.then_some(content)
+    /// Makes the shards at these indices. Calls `on_state` after each state of a thread, and
+    /// `on_shard` with the content of each shard's file, in any order. Once `stop` is set, no more
+    /// shards start, and threads abandon theirs.
+    ///
+    /// # Errors
+    /// When a planner or a worker fails.
+    pub fn make_shards<B>(
+        &self,
+        shards: &[usize],
+        workers: Workers,
+        stop: &AtomicBool,
+        on_state: &(dyn Fn() + Sync),
+        mut on_shard: impl FnMut(usize, &[u8]) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, DatasetError> {
+        let mut shards = shards.iter().copied();
+        let jobs = Jobs {
+            shared: self.spec(),
+            next: |count| shards.by_ref().take(count).collect(),
+            work: |&shard: &usize, is_stopped: &dyn Fn() -> bool| {
+                self.shard(shard, || {
+                    on_state();
+                    !is_stopped()
+                })
+            },
+            done: |shard: usize, Shard(content): Shard| {
+                if !self.is_shard(shard, &content) {
+                    let why = format!("expected shard {shard}, found other data");
+                    return ControlFlow::Break(Err(WorkerError::Process(why)));
+                }
+                on_shard(shard, &content).map_break(Ok)
+            },
+        };
+        match workers.run::<_, _, _, DatasetError>(stop, jobs)? {
+            ControlFlow::Break(result) => Ok(ControlFlow::Break(result?)),
+            ControlFlow::Continue(()) => Ok(ControlFlow::Continue(())),
+        }
+    }
+
+    /// True if the shard exists and the content has the shard's length and header.
+    fn is_shard(&self, shard: usize, content: &[u8]) -> bool {
+        shard < self.shards()
+            && content.len() == self.shard_bytes(shard)
+            && content.starts_with(&self.shard_header(shard))
     }
 
     fn play(&self, number: u64) -> Result<Game, DatasetError> {
@@ -386,6 +435,17 @@ impl Dataset {
 }
 
 impl Observation {
+    pub const ALL: [Self; 4] = [Self::Features, Self::Compact, Self::Window, Self::Planes];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Features => "features",
+            Self::Compact => "compact",
+            Self::Window => "window",
+            Self::Planes => "planes",
+        }
+    }
+
     fn sides(self, shape: Shape) -> Vec<usize> {
         match self {
             Self::Features => vec![FEATURES],
@@ -407,7 +467,7 @@ struct Game {
 mod tests {
     use super::*;
     use crate::series::SeriesOptions;
-    use getaway::game::Layout;
+    use getaway::game::{Layout, Rules};
     use getaway::map::Map;
 
     fn dataset(states: u64, observation: Observation, planner: &str) -> Result<Dataset, DatasetError> {
@@ -424,19 +484,16 @@ mod tests {
 
     #[test]
     fn shards_have_the_announced_size_and_do_not_depend_on_each_other() {
-        for observation in [Observation::Features, Observation::Compact, Observation::Window, Observation::Planes] {
+        for observation in Observation::ALL {
             let whole = dataset(SHARD_STATES + 40, observation, "safest").expect("a dataset");
             assert_eq!((whole.shards(), whole.shard_states(0), whole.shard_states(1)), (2, SHARD_STATES, 40));
             let shard = whole.shard(1, || true).expect("a shard").expect("not abandoned");
-            assert_eq!(shard.len(), whole.shard_bytes(1));
-            assert!(
-                shard.starts_with(&whole.shard_header(1)) && whole.shard_header(1).len().is_multiple_of(NPY_ALIGNMENT)
-            );
+            assert_eq!(shard.0.len(), whole.shard_bytes(1));
+            assert!(whole.is_shard(1, &shard.0) && whole.shard_header(1).len().is_multiple_of(NPY_ALIGNMENT));
             let elsewhere = Dataset::from_spec(&whole.spec(), None).expect("a dataset");
             let sent = elsewhere.encoded_shards(&[1]).expect("a shard");
-            let text: String = serde_json::from_str(&sent[0]).expect("a string");
-            assert!(whole.decoded_shard(1, &text) == Some(shard));
-            assert!(whole.decoded_shard(0, &text).is_none() && whole.decoded_shard(2, &text).is_none());
+            let read: Shard = serde_json::from_str(&sent[0]).expect("a shard");
+            assert!(read == shard && !whole.is_shard(0, &shard.0) && !whole.is_shard(2, &shard.0));
         }
         let mut states = 0;
         let count = || {

@@ -47,7 +47,7 @@ mod verdict;
 
 pub use comparison::{Comparison, pairs};
 pub use csv::csv;
-pub use dataset::{Dataset, DatasetError, DatasetOptions, GAME_STATES, Observation, SHARD_STATES, ShardHash};
+pub use dataset::{Dataset, DatasetError, DatasetOptions, GAME_STATES, Observation, SHARD_STATES, Shard, ShardHash};
 pub use entrant::{Entrant, shown_names};
 pub use eval::{MapEvaluation, MeanCost, PlannerEvaluation, Summary, evaluate};
 pub use external::{
@@ -57,8 +57,8 @@ pub use external::{
 pub use external_summary::{ExternalSummary, FailureCount, LATE_SHARE, external_summaries};
 pub use game::{GameError, TEAM, play};
 pub use ladder::{
-    EntrantState, LadderError, LadderGame, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
-    LadderStanding, LadderText, PairResult, VersionTest, entrant_names, ladder_page, request, run_ladder,
+    EntrantState, LadderError, LadderGame, LadderNews, LadderOptions, LadderRequest, LadderRow, LadderStanding,
+    LadderText, PairResult, VersionTest, entrant_names, ladder_page, request, run_ladder,
 };
 pub use matches::{MapComparison, Match};
 pub use phrases::p_value;

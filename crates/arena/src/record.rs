@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::phrases::counted;
+use super::results::same;
 use getaway::fnv::FnvHasher;
-use getaway::game::{LAST_TICK, Plan, Position, Rules, rules_fields};
+use getaway::game::{LAST_TICK, Plan, Position, Rules, State, World, rules_fields};
 use getaway::planner::Source;
 use getaway::protocol::Mistakes;
 use getaway::search::Budget;
@@ -249,6 +251,24 @@ impl GameRecord {
     /// loses to every game without a failure, and ties with other failed games.
     pub fn rank(&self) -> (bool, u32) {
         if self.failure().is_some() { (false, 0) } else { (true, self.score) }
+    }
+
+    /// Replays the moves. Fails if they do not give the recorded result.
+    pub fn states(&self, world: &World) -> Result<Vec<State>, String> {
+        let states = world.states_along(&world.start(), &self.line.0);
+        let (plays, moves) = (states.len() - 1, self.line.len());
+        let Some(last) = states.last().filter(|last| last.is_over() && plays == moves) else {
+            let moves = counted(moves as u64, "move", "moves");
+            return Err(format!("the game does not end exactly after its {moves}"));
+        };
+        let mut fingerprint = MovesFingerprint::default();
+        states.iter().for_each(|state: &State| fingerprint.add(world.player(state)));
+        same("the score", self.score, "the moves give", world.score(last))?;
+        same("the final tick", self.final_tick, "the moves give", last.tick())?;
+        same("the field `caught`", self.caught, "the moves give", last.is_caught())?;
+        same("the number of decisions", self.decisions() as usize, "the number of moves is", moves)?;
+        same("the fingerprint", &self.moves, "the moves give", &fingerprint.text())?;
+        Ok(states)
     }
 
     pub fn decisions(&self) -> u32 {

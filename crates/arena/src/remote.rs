@@ -3,20 +3,17 @@
 //! Guarantees: if the budget has no time limit, a built-in planner's game has the same record on
 //! every machine, except for its times and cost. A process with another build refuses the work.
 
-use std::ops::ControlFlow;
-use std::sync::atomic::AtomicBool;
-
 use serde::{Deserialize, Serialize};
 
 use super::external::{ExternalHost, ExternalOptions};
 use super::record::GameRecord;
-use super::series::{Games, Series, SeriesError, SeriesMap, SeriesOptions};
+use super::series::{Series, SeriesError, SeriesMap, SeriesOptions};
 use getaway::game::Rules;
 use getaway::map::Map;
 use getaway::planner::PlannerHost;
 use getaway::protocol::to_json;
 use getaway::search::Budget;
-use getaway_runs::{BUILD, Channel, RemoteError, check_build};
+use getaway_runs::{BUILD, check_build};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Spec {
@@ -32,11 +29,33 @@ struct Spec {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(super) enum RemoteGame {
+enum RemoteGame {
     /// The game of a series at this index.
     OfSeries(usize),
-    /// The game of `entrant` (`NAME=SPEC`) on a unit of a ladder. A unit is a map and a seed.
-    OfLadder { entrant: String, unit: usize },
+    OfLadder(LadderJob),
+}
+
+/// A game of a ladder.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct LadderJob {
+    /// The entrant, as `NAME=SPEC`.
+    pub entrant: String,
+    /// A map and a seed: the index of the game among the entrant's games.
+    pub unit: usize,
+}
+
+impl LadderJob {
+    /// Plays the game with a series that has the entrant; see [`Series::play_one`].
+    pub fn play(
+        &self,
+        series: &Series,
+        host: &ExternalHost,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<GameRecord>, SeriesError> {
+        let entrants = &series.options().planners;
+        let entrant = entrants.iter().position(|entrant| *entrant == self.entrant).expect("an entrant of the series");
+        series.play_one(self.unit * entrants.len() + entrant, host, is_stopped)
+    }
 }
 
 impl Series {
@@ -84,52 +103,29 @@ impl Series {
         host: Option<&dyn PlannerHost>,
         bots: &ExternalHost,
     ) -> Result<String, SeriesError> {
-        let play = |series: &Self, index: usize| {
-            let is_known = index < series.len();
-            let record = if is_known { series.play_one(index, Some(bots), &|| false)? } else { None };
-            record.as_ref().map(to_json).ok_or_else(|| SeriesError::Spec(format!("no game {index}")))
+        let (game, name) = match game {
+            RemoteGame::OfSeries(index) if index >= self.len() => (None, index),
+            RemoteGame::OfSeries(index) => (self.play_one(index, bots, &|| false)?, index),
+            RemoteGame::OfLadder(job) => {
+                let series = self.with_planners(vec![job.entrant.clone()], host)?;
+                let game = if job.unit < series.len() { job.play(&series, bots, &|| false)? } else { None };
+                (game, job.unit)
+            }
         };
-        match game {
-            RemoteGame::OfSeries(index) => play(self, index),
-            RemoteGame::OfLadder { entrant, unit } => play(&self.with_planners(vec![entrant], host)?, unit),
-        }
-    }
-
-    /// Like [`Series::play_wanted`], but the process at the other end of `channel` plays the games.
-    /// Once `stop` is set, this function hands out no more games, and returns after the next
-    /// finished game.
-    pub fn play_remotely<B>(
-        &self,
-        games: &mut Games,
-        channel: Channel,
-        stop: &AtomicBool,
-        is_wanted: &dyn Fn(usize) -> bool,
-        mut on_game: impl FnMut(usize, &Games) -> ControlFlow<B>,
-    ) -> Result<ControlFlow<B>, SeriesError> {
-        games.resize(self.len(), None);
-        let missing: Vec<usize> = (0..self.len()).filter(|&index| games[index].is_none()).collect();
-        let mut missing = missing.into_iter();
-        let next = |count| missing.by_ref().filter(|&index| is_wanted(index)).take(count).collect();
-        let done = |index: usize, game: GameRecord| {
-            let Some(slot) = games.get_mut(index) else {
-                return ControlFlow::Break(Err(RemoteError(format!("unknown game {index}"))));
-            };
-            *slot = Some(game);
-            on_game(index, games).map_break(Ok)
-        };
-        if let ControlFlow::Break(result) = channel.run_until(&self.spec(), stop, next, done)? {
-            return Ok(ControlFlow::Break(result?));
-        }
-        Ok(ControlFlow::Continue(()))
+        game.as_ref().map(to_json).ok_or_else(|| SeriesError::Spec(format!("no game {name}")))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::io;
+    use std::ops::ControlFlow;
+    use std::sync::atomic::AtomicBool;
 
     use super::*;
+    use crate::series::Games;
     use getaway::game::Layout;
+    use getaway_runs::{Channel, Workers};
 
     fn series() -> Series {
         let layout = Layout::parse("P..~.\n.###.\n....S").expect("a drawing");
@@ -142,8 +138,9 @@ mod tests {
         Series::new(&[map], options).expect("a series")
     }
 
-    fn channel(script: String) -> Channel {
-        Channel { input: Box::new(io::Cursor::new(script)), output: Box::new(io::sink()), process: Box::new(()) }
+    fn process(script: String) -> Workers {
+        let input = Box::new(io::Cursor::new(script));
+        Workers::Process(Channel { input, output: Box::new(io::sink()), process: Box::new(()) })
     }
 
     fn play_here(series: &Series) -> Vec<GameRecord> {
@@ -192,7 +189,7 @@ mod tests {
         );
         let mut games = Games::new();
         let mut arrivals = Vec::new();
-        let flow = series.play_remotely(&mut games, channel(script), &AtomicBool::new(false), &|_| true, |index, _| {
+        let flow = series.play_wanted(&mut games, process(script), &AtomicBool::new(false), &|_| true, |index, _| {
             arrivals.push(index);
             ControlFlow::<()>::Continue(())
         });
@@ -200,9 +197,9 @@ mod tests {
         assert_eq!(arrivals, [2, 0, 1, 7, 6, 5, 4, 3]);
         assert_eq!(games.into_iter().flatten().collect::<Vec<_>>(), here);
         let mut stopped = 0;
-        let flow = series.play_remotely(
+        let flow = series.play_wanted(
             &mut Games::new(),
-            channel(format!("{{\"want\": 9}}\n{}", played(0))),
+            process(format!("{{\"want\": 9}}\n{}", played(0))),
             &AtomicBool::new(true),
             &|_| true,
             |_, _| {

@@ -21,7 +21,7 @@ const TEMPLATE: &str = include_str!("report.html");
 const DATA: &str = "{{DATA}}";
 const REPLAYS: &str = "{{REPLAYS}}";
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct ReportText<'a> {
     pub title: &'a str,
     /// The settings of the run as text, shown below the title.
@@ -64,10 +64,8 @@ impl ReportReplays {
 
 #[derive(Serialize)]
 struct Data<'a> {
-    title: &'a str,
-    heading: &'a str,
-    command: &'a str,
-    facts: &'a [(&'static str, String)],
+    #[serde(flatten)]
+    text: ReportText<'a>,
     sentence: Option<String>,
     outcome: Option<Outcome>,
     troubles: Vec<String>,
@@ -117,7 +115,6 @@ pub fn report(
     text: ReportText<'_>,
     command_of: impl Fn(usize) -> Option<String>,
 ) -> String {
-    let ReportText { title, heading, command, facts } = text;
     let ReportResult { battle, tournament, replays } = result;
     let battle_sprt = battle.and_then(|battle| Some(SprtCurve::new([0, 1], battle.sprt.as_ref()?)));
     let pair_sprts = tournament.into_iter().flat_map(|tournament| &tournament.pairs).filter_map(|pair| {
@@ -148,10 +145,7 @@ pub fn report(
     let troubles: Vec<String> = external.iter().filter_map(|bot| bot.trouble.clone()).collect();
     let verdict = battle.map(Match::sentence).or_else(|| tournament.map(Tournament::sentence));
     let data = Data {
-        title,
-        heading,
-        command,
-        facts,
+        text,
         sentence: verdict.or_else(|| (!troubles.is_empty()).then(|| troubles.join("; "))),
         outcome: battle.map(|battle| battle.verdict.outcome),
         troubles,

@@ -9,23 +9,36 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::phrases::counted;
-use super::record::{GameRecord, MovesFingerprint};
-use super::series::{GameKey, Games, Series};
-use getaway::game::{Rules, State, World, rules_fields};
+use super::record::GameRecord;
+use super::series::{GameKey, Games, Series, SeriesOptions};
+use getaway::game::{Rules, rules_fields};
 use getaway::protocol::to_json;
 use getaway::search::Budget;
 use getaway_runs::{FileKind, Journal, JournalError};
 
 const KIND: FileKind = FileKind { name: "games", version: 1 };
 
-#[derive(Serialize, Deserialize)]
-struct Settings {
+/// The settings of all games of a run, which a journal keeps.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct GameSettings {
     seed: u64,
     #[serde(flatten, with = "rules_fields")]
     rules: Rules,
     #[serde(flatten)]
     budget: Budget,
+}
+
+impl GameSettings {
+    pub fn of(&SeriesOptions { seed, rules, budget, .. }: &SeriesOptions) -> Self {
+        Self { seed, rules, budget }
+    }
+
+    /// Fails if the settings of a run differ from these, which were found in its journal.
+    pub fn check(&self, run: &Self) -> Result<(), String> {
+        same_in_run("the seed", self.seed, run.seed)?;
+        same_in_run("the variant", variant_words(&self.rules), variant_words(&run.rules))?;
+        same_in_run("the budget", self.budget.words(), run.budget.words())
+    }
 }
 
 /// Opens or creates a results file, and returns its journal and the games in it. Games in samples
@@ -37,7 +50,7 @@ struct Settings {
 /// another series, or has a game whose moves do not give its result.
 pub fn resume(path: impl AsRef<Path>, series: &Series) -> Result<(Journal, Games), JournalError> {
     let options = series.options();
-    let settings = Settings { seed: options.seed, rules: options.rules, budget: options.budget };
+    let settings = GameSettings::of(options);
     let mut games: Games = vec![None; series.len()];
     let read = |game: GameRecord| {
         let key = check(&game, series)?;
@@ -46,14 +59,8 @@ pub fn resume(path: impl AsRef<Path>, series: &Series) -> Result<(Journal, Games
         }
         Ok(())
     };
-    let journal = Journal::open(path, KIND, &settings, |found| check_settings(&found, &settings), read)?;
+    let journal = Journal::open(path, KIND, &settings, |found: GameSettings| found.check(&settings), read)?;
     Ok((journal, games))
-}
-
-fn check_settings(found: &Settings, expected: &Settings) -> Result<(), String> {
-    same_in_run("the seed", found.seed, expected.seed)?;
-    same_in_run("the variant", variant_words(&found.rules), variant_words(&expected.rules))?;
-    same_in_run("the budget", found.budget.words(), expected.budget.words())
 }
 
 fn check(game: &GameRecord, series: &Series) -> Result<GameKey, String> {
@@ -73,35 +80,19 @@ fn check(game: &GameRecord, series: &Series) -> Result<GameKey, String> {
         same_in_run("the time per tick in ms", u128::from(external.tick_ms), tick_ms)?;
     }
     same_in_run("the seed of the game", game.seed, series.seed(map, game.sample))?;
-    check_result(game, series.maps()[map].world())?;
+    game.states(series.maps()[map].world())?;
     Ok(GameKey { sample: game.sample, map, planner })
-}
-
-fn check_result(game: &GameRecord, world: &World) -> Result<(), String> {
-    let states = world.states_along(&world.start(), &game.line.0);
-    let (plays, moves) = (states.len() - 1, game.line.len());
-    let Some(last) = states.last().filter(|last| last.is_over() && plays == moves) else {
-        let moves = counted(moves as u64, "move", "moves");
-        return Err(format!("the game does not end exactly after its {moves}"));
-    };
-    let mut fingerprint = MovesFingerprint::default();
-    states.iter().for_each(|state: &State| fingerprint.add(world.player(state)));
-    same("the score", game.score, "the moves give", world.score(last))?;
-    same("the final tick", game.final_tick, "the moves give", last.tick())?;
-    same("the field `caught`", game.caught, "the moves give", last.is_caught())?;
-    same("the number of decisions", game.decisions() as usize, "the number of moves is", moves)?;
-    same("the fingerprint", &game.moves, "the moves give", &fingerprint.text())
 }
 
 pub(super) fn same_in_run<T: PartialEq + Display>(what: &str, found: T, expected: T) -> Result<(), String> {
     same(what, found, "this run has", expected)
 }
 
-fn same<T: PartialEq + Display>(what: &str, found: T, source: &str, expected: T) -> Result<(), String> {
+pub(super) fn same<T: PartialEq + Display>(what: &str, found: T, source: &str, expected: T) -> Result<(), String> {
     if found == expected { Ok(()) } else { Err(format!("{what} is {found}, but {source} {expected}")) }
 }
 
-pub(super) fn variant_words(rules: &Rules) -> String {
+fn variant_words(rules: &Rules) -> String {
     if *rules == Rules::BLITZ_2025 {
         "jump".to_owned()
     } else if *rules == Rules::NO_JUMP {
@@ -119,7 +110,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::series::SeriesOptions;
     use getaway::game::{Layout, Move, Plan};
     use getaway::map::Map;
 

@@ -8,13 +8,10 @@ use std::collections::HashSet;
 use std::hash::Hasher;
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, mpsc};
-use std::thread;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use rayon::ThreadPoolBuilder;
-use rayon::iter::{ParallelBridge, ParallelIterator};
 use thiserror::Error;
 
 use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names};
@@ -28,7 +25,7 @@ use getaway::map::Map;
 use getaway::planner::{PlannerError, PlannerHost, PlannerSpec};
 use getaway::search::{Budget, Generator};
 use getaway::solve::solve;
-use getaway_runs::RemoteError;
+use getaway_runs::{Jobs, WorkerError, Workers};
 
 /// Size of a seed in bits: JSON parsers that use doubles round some larger integers.
 const SEED_BITS: u32 = 53;
@@ -64,7 +61,7 @@ pub enum SeriesError {
     #[error("the series: {0}")]
     Spec(String),
     #[error(transparent)]
-    Remote(#[from] RemoteError),
+    Workers(#[from] WorkerError),
     /// The log of an external bot cannot be written.
     #[error("external bots: {0}")]
     External(#[source] io::Error),
@@ -76,8 +73,6 @@ pub enum SeriesError {
     World { map: String, source: WorldError },
     #[error("{map}, {planner}, seed {seed}: {source}")]
     Game { map: String, planner: String, seed: u64, source: Box<GameError> },
-    #[error("cannot start threads: {0}")]
-    Threads(#[source] io::Error),
 }
 
 #[derive(Clone, Debug)]
@@ -292,53 +287,39 @@ impl Series {
         stop: &AtomicBool,
         on_game: impl FnMut(usize, &Games) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, SeriesError> {
-        self.play_wanted(games, threads, stop, &|_| true, on_game)
+        self.play_wanted(games, Workers::Threads(threads), stop, &|_| true, on_game)
     }
 
-    /// Like [`Series::play`], but calls `is_wanted` before each game, and skips unwanted games.
+    /// Like [`Series::play`], but on any workers, and only games for which `is_wanted` returns true.
     pub fn play_wanted<B>(
         &self,
         games: &mut Games,
-        threads: usize,
+        workers: Workers,
         stop: &AtomicBool,
         is_wanted: &(dyn Fn(usize) -> bool + Sync),
         mut on_game: impl FnMut(usize, &Games) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, SeriesError> {
         games.resize(self.len(), None);
-        let has_external = self.players.iter().any(|player| matches!(player, Player::External(_)));
-        let host = has_external.then(|| ExternalHost::new(self.external.clone()));
-        let host = host.as_ref();
+        let host = ExternalHost::new(self.external.clone());
+        // Games start sample by sample, so that an interrupted series covers the maps evenly.
         let missing: Vec<usize> = (0..self.len()).filter(|&index| games[index].is_none()).collect();
-        let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
-        let pool = pool.map_err(|error| SeriesError::Threads(io::Error::other(error)))?;
-        let stopped = AtomicBool::new(false);
-        let is_stopped = || stop.load(Ordering::Relaxed) || stopped.load(Ordering::Relaxed);
-        let (sender, receiver) = mpsc::channel();
-        let play_one = |sender: &mut mpsc::Sender<_>, index| {
-            if !is_stopped()
-                && is_wanted(index)
-                && let Some(result) = self.play_one(index, host, &is_stopped).transpose()
-            {
-                // Sending fails if the series has stopped and dropped the receiver.
-                let _ = sender.send((index, result));
-            }
+        let mut missing = missing.into_iter().filter(|&index| is_wanted(index));
+        let jobs = Jobs {
+            shared: self.spec(),
+            next: |count| missing.by_ref().take(count).collect(),
+            work: |&index: &usize, is_stopped: &dyn Fn() -> bool| self.play_one(index, &host, is_stopped),
+            done: |index: usize, game| {
+                let Some(slot) = games.get_mut(index) else {
+                    return ControlFlow::Break(Err(WorkerError::Process(format!("unknown game {index}"))));
+                };
+                *slot = Some(game);
+                on_game(index, games).map_break(Ok)
+            },
         };
-        thread::scope(|scope| {
-            // Games start sample by sample, so that an interrupted series covers the maps evenly.
-            let play_all = move || pool.install(|| missing.into_iter().par_bridge().for_each_with(sender, play_one));
-            thread::Builder::new().spawn_scoped(scope, play_all).map_err(SeriesError::Threads)?;
-            for (index, result) in receiver {
-                let flow = result.map(|game| {
-                    games[index] = Some(game);
-                    on_game(index, games)
-                });
-                if !matches!(flow, Ok(ControlFlow::Continue(()))) {
-                    stopped.store(true, Ordering::Relaxed);
-                    return flow;
-                }
-            }
-            Ok(ControlFlow::Continue(()))
-        })
+        match workers.run(stop, jobs)? {
+            ControlFlow::Break(result) => Ok(ControlFlow::Break(result?)),
+            ControlFlow::Continue(()) => Ok(ControlFlow::Continue(())),
+        }
     }
 
     /// Returns a new bot for the game at this index; `None` if an external bot plays the game.
@@ -356,16 +337,15 @@ impl Series {
         SeriesError::Game { map: name, planner, seed: self.seed(map, sample), source: Box::new(source) }
     }
 
-    /// Plays a game. Returns `None` if the game was abandoned, or if it needs an external bot but
-    /// `host` is `None`.
+    /// Plays a game. Returns `None` if the game was abandoned.
     pub(super) fn play_one(
         &self,
         index: usize,
-        host: Option<&ExternalHost>,
+        host: &ExternalHost,
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Option<GameRecord>, SeriesError> {
         let key = self.key(index);
-        if let (Some(bot), Some(host)) = (self.external_bot(key.planner), host) {
+        if let Some(bot) = self.external_bot(key.planner) {
             return self.play_external(key, bot, host, is_stopped);
         }
         let Some(mut bot) = self.bot(index)? else { return Ok(None) };
@@ -476,6 +456,8 @@ fn fingerprint(layout: &Layout) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
+
     use super::*;
 
     fn map(name: &str) -> Map {

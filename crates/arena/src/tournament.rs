@@ -239,6 +239,7 @@ mod tests {
     use getaway::game::{Layout, Rules};
     use getaway::map::Map;
     use getaway::search::Budget;
+    use getaway_runs::Workers;
 
     fn series(samples: u32) -> Series {
         let layout = |rows: &str| Layout::parse(rows).expect("a drawing");
@@ -257,11 +258,17 @@ mod tests {
         let mut games = first.clone();
         let mut played = 0;
         let is_wanted = monitor.wanted();
-        let flow = series.play_wanted(&mut games, threads, &AtomicBool::new(false), &is_wanted, |_, games| {
-            played += 1;
-            let goes_on = monitor.update(series, games);
-            if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
+        let flow = series.play_wanted(
+            &mut games,
+            Workers::Threads(threads),
+            &AtomicBool::new(false),
+            &is_wanted,
+            |_, games| {
+                played += 1;
+                let goes_on = monitor.update(series, games);
+                if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            },
+        );
         assert!(flow.is_ok());
         monitor.update(series, &games);
         (Tournament::of(series, &games, &monitor, MARGIN_DEFAULT), played)

@@ -24,12 +24,12 @@ use std::io;
 use std::path::PathBuf;
 
 use getaway::planner::PlannerError;
-use getaway_runs::{JournalError, RemoteError};
+use getaway_runs::{JournalError, WorkerError};
 use thiserror::Error;
 
 pub use instance::{Benchmark, Instance, InstanceWithMap, Limits, generate, write_instances};
 pub use record::{Merge, Record};
-pub use remote::{attempts, run_remotely};
+pub use remote::{attempts, run_all};
 pub use results::{RESULTS_FILE, Results, Settings};
 pub use run::{Answer, Solver, run};
 pub use table::{Row, cactus, rows};
@@ -60,7 +60,7 @@ pub enum BenchmarkError {
     #[error("the benchmark: {0}")]
     Spec(String),
     #[error(transparent)]
-    Remote(#[from] RemoteError),
+    Workers(#[from] WorkerError),
     #[error("{0}")]
     Journal(#[from] JournalError),
 }

@@ -1,6 +1,6 @@
-//! Runs a solver on instances in other processes.
+//! Runs a solver on many instances, in threads or in other processes.
 //!
-//! Guarantees: the process that calls [`run_remotely`] checks every answer. A process with another
+//! Guarantees: the process that calls [`run_all`] checks every answer. A process with another
 //! build refuses the work.
 
 use std::fs;
@@ -8,10 +8,10 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
 use getaway::protocol::to_json;
-use getaway_runs::{BUILD, Channel, RemoteError, check_build};
+use getaway_runs::{BUILD, Jobs, WorkerError, Workers, check_build};
 use serde::{Deserialize, Serialize};
 
-use crate::run::{Attempt, attempt};
+use crate::run::{Attempt, attempt, run};
 use crate::{Answer, Benchmark, BenchmarkError, Instance, InstanceWithMap, Limits, Settings, Solver, failed};
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ fn spec(benchmark: &Benchmark, instances: &[&Instance], settings: &Settings) -> 
     Ok(to_json(&Spec { benchmark: SpecRun { version: BUILD.to_owned(), settings: settings.clone(), instances } }))
 }
 
-/// Runs a solver on the instances at these indices. `spec`, a line of JSON from [`run_remotely`],
+/// Runs a solver on the instances at these indices. `spec`, a line of JSON from [`run_all`],
 /// describes the solver and the instances. Returns the answers as JSON, unchecked. Fails if `spec`
 /// or a map in it is invalid, if `spec` is from another build, if an index is too high, or if a
 /// temporary file or the shell cannot be used.
@@ -56,32 +56,50 @@ pub fn attempts(spec: &str, indices: &[usize]) -> Result<Vec<String>, BenchmarkE
     indices.iter().map(solve).collect()
 }
 
-/// Like [`run`](crate::run) on each of the instances, but the process at the other end of `channel`
-/// runs the solver. Calls `on_answer` with each checked answer, in any order. Once `stop` is set,
-/// no more instances start, errors of the other process are ignored, and the call returns after the
-/// next answer. Fails if the solver is invalid, a map cannot be read or has a wrong hash, or the
-/// other process or the connection to it fails.
-pub fn run_remotely<B>(
+/// Another process returns unchecked attempts.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Returned {
+    Unchecked(Attempt),
+    #[serde(skip)]
+    Checked(Answer),
+}
+
+/// Like [`run`] on each of the instances, but on `workers`. Calls `on_answer` with each
+/// checked answer, in any order. Once `stop` is set, no more instances start, and the call returns
+/// after the next answer of another process, or after those of the threads. Fails if the solver is
+/// invalid, a map cannot be read or has a wrong hash, or a worker fails.
+pub fn run_all<B>(
     benchmark: &Benchmark,
     instances: &[&Instance],
     settings: &Settings,
-    channel: Channel,
+    workers: Workers,
     stop: &AtomicBool,
     mut on_answer: impl FnMut(&Instance, Answer) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B>, BenchmarkError> {
     let (solver, limits): (Solver, Limits) = (settings.solver.parse()?, settings.limits());
-    let (work, mut indices) = (spec(benchmark, instances, settings)?, 0..instances.len());
-    let next = |count| indices.by_ref().take(count).collect();
-    let done = |index: usize, attempt: Attempt| {
-        let Some(&instance) = instances.get(index) else {
-            return ControlFlow::Break(Err(RemoteError(format!("unknown instance {index}"))));
-        };
-        on_answer(instance, attempt.check(benchmark, instance, &solver, limits)).map_break(Ok)
+    let mut indices = 0..instances.len();
+    let jobs = Jobs {
+        shared: spec(benchmark, instances, settings)?,
+        next: |count| indices.by_ref().take(count).collect(),
+        work: |&index: &usize, _: &dyn Fn() -> bool| {
+            run(benchmark, instances[index], &solver, limits).map(|answer| Some(Returned::Checked(answer)))
+        },
+        done: |index: usize, returned| {
+            let Some(&instance) = instances.get(index) else {
+                return ControlFlow::Break(Err(WorkerError::Process(format!("unknown instance {index}"))));
+            };
+            let answer = match returned {
+                Returned::Checked(answer) => answer,
+                Returned::Unchecked(attempt) => attempt.check(benchmark, instance, &solver, limits),
+            };
+            on_answer(instance, answer).map_break(Ok)
+        },
     };
-    if let ControlFlow::Break(result) = channel.run_until(&work, stop, next, done)? {
-        return Ok(ControlFlow::Break(result?));
+    match workers.run::<_, _, _, BenchmarkError>(stop, jobs)? {
+        ControlFlow::Break(result) => Ok(ControlFlow::Break(result?)),
+        ControlFlow::Continue(()) => Ok(ControlFlow::Continue(())),
     }
-    Ok(ControlFlow::Continue(()))
 }
 
 #[cfg(test)]
@@ -89,7 +107,7 @@ mod tests {
     use std::io;
 
     use super::*;
-    use crate::run;
+    use getaway_runs::Channel;
 
     fn settings() -> Settings {
         Settings { solver: "random".into(), track: "real-like".into(), time_limit_s: 1.0, memory_mib: 1024 }
@@ -101,10 +119,10 @@ mod tests {
 
     fn answers(benchmark: &Benchmark, instances: &[&Instance], script: String) -> Result<Vec<Answer>, String> {
         let input = Box::new(io::Cursor::new(script));
-        let channel = Channel { input, output: Box::new(io::sink()), process: Box::new(()) };
+        let process = Workers::Process(Channel { input, output: Box::new(io::sink()), process: Box::new(()) });
         let mut answers = Vec::new();
         let stop = AtomicBool::new(false);
-        let flow = run_remotely(benchmark, instances, &settings(), channel, &stop, |_, answer| {
+        let flow = run_all(benchmark, instances, &settings(), process, &stop, |_, answer| {
             answers.push(Answer { seconds: 0.0, ..answer });
             ControlFlow::<()>::Continue(())
         });

@@ -1,20 +1,27 @@
-//! Distributes jobs to another process. A job is a game of a series or a ladder, a shard of a
-//! dataset, or an instance of the benchmark.
+//! Runs the jobs of a long run: games of a series or a ladder, shards of a dataset, or instances of
+//! the benchmark. [`Workers`] are threads of this process, or another process.
 //!
-//! The other process first reads a line that describes the work. It writes `{"want": COUNT}` and
+//! Another process first reads a line that describes the work. It writes `{"want": COUNT}` and
 //! reads an array of at most COUNT jobs. It writes `{"played": [JOB, RESULT]}` for each job, in any
 //! order, or gives up with `{"error": TEXT}`. After an empty array, it repeats the request later if
 //! it has jobs in progress; otherwise it closes its output.
 
 use std::any::Any;
 use std::fmt::Display;
-use std::io::{BufRead, Write};
+use std::io::{self, BufRead, Write};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
 
 use getaway::protocol::write_line;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// Interval at which idle threads ask for jobs while other threads work.
+const ASK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The version, and a hash of all sources on which results depend. All machines of a cluster must
 /// have the same build.
@@ -25,6 +32,12 @@ pub fn check_build(build: &str) -> Result<(), String> {
     if build == BUILD { Ok(()) } else { Err(format!("made by getaway {build}, but this is getaway {BUILD}")) }
 }
 
+pub enum Workers {
+    /// This many threads, at least one.
+    Threads(usize),
+    Process(Channel),
+}
+
 pub struct Channel {
     pub input: Box<dyn BufRead + Send>,
     pub output: Box<dyn Write + Send>,
@@ -32,15 +45,111 @@ pub struct Channel {
     pub process: Box<dyn Any + Send>,
 }
 
-/// An error in the other process, in its output, or in the connection to it.
-#[derive(Debug, thiserror::Error)]
-#[error("the cluster: {0}")]
-pub struct RemoteError(pub String);
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum WorkerError {
+    #[error("cannot start threads: {0}")]
+    Threads(#[source] io::Error),
+    /// An error in the other process, in its output, or in the connection to it.
+    #[error("the cluster: {0}")]
+    Process(String),
+}
 
-impl RemoteError {
-    fn new(error: impl Display) -> Self {
-        Self(error.to_string())
+impl WorkerError {
+    fn process(error: impl Display) -> Self {
+        Self::Process(error.to_string())
     }
+}
+
+/// The jobs of a run.
+pub struct Jobs<Next, Work, Done> {
+    /// A line of JSON with the data that all jobs share, for another process.
+    pub shared: String,
+    /// Returns at most as many jobs as are wanted, or none if no job is available at present. If no
+    /// job is in progress, there are then no further jobs.
+    pub next: Next,
+    /// Does a job on a thread of this process. May return `None` once its second argument returns
+    /// true.
+    pub work: Work,
+    /// Gets each job with its result. Like `next`, runs on the thread that calls [`Workers::run`].
+    pub done: Done,
+}
+
+impl Workers {
+    /// Runs jobs until there are no more, `done` breaks, or `stop` is set. Once `stop` is set, no
+    /// more jobs start. Threads then abandon their jobs; errors of another process are ignored, and
+    /// the run ends after its next result.
+    pub fn run<Job, R, B, E>(
+        self,
+        stop: &AtomicBool,
+        jobs: Jobs<
+            impl FnMut(usize) -> Vec<Job>,
+            impl Fn(&Job, &dyn Fn() -> bool) -> Result<Option<R>, E> + Sync,
+            impl FnMut(Job, R) -> ControlFlow<B>,
+        >,
+    ) -> Result<ControlFlow<B>, E>
+    where
+        Job: Serialize + DeserializeOwned + Send,
+        R: DeserializeOwned + Send,
+        E: From<WorkerError> + Send,
+    {
+        let Jobs { shared, next, work, done } = jobs;
+        match self {
+            Self::Process(channel) => Ok(channel.run(&shared, stop, next, done)?),
+            Self::Threads(threads) => run_on_threads(threads.max(1), stop, next, work, done),
+        }
+    }
+}
+
+fn run_on_threads<Job: Send, R: Send, B, E: From<WorkerError> + Send>(
+    threads: usize,
+    stop: &AtomicBool,
+    mut next: impl FnMut(usize) -> Vec<Job>,
+    work: impl Fn(&Job, &dyn Fn() -> bool) -> Result<Option<R>, E> + Sync,
+    mut done: impl FnMut(Job, R) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, E> {
+    let ended = AtomicBool::new(false);
+    let is_stopped = || stop.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed);
+    let (to_workers, jobs) = mpsc::channel();
+    let (from_worker, results) = mpsc::channel();
+    let jobs = Mutex::new(jobs);
+    let work_all = |from_worker: mpsc::Sender<(Job, Result<Option<R>, E>)>| {
+        let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        while let Ok(job) = next() {
+            let result = work(&job, &is_stopped);
+            // Sending fails if the run has ended.
+            let _ = from_worker.send((job, result));
+        }
+    };
+    thread::scope(|scope| {
+        let to_workers = to_workers;
+        for _ in 0..threads {
+            let (from_worker, work_all) = (from_worker.clone(), &work_all);
+            let started = thread::Builder::new().spawn_scoped(scope, move || work_all(from_worker));
+            started.map_err(WorkerError::Threads)?;
+        }
+        let mut in_progress = 0;
+        let flow = loop {
+            // Asks only for jobs that start at once, because later jobs may depend on their results.
+            let wanted = if is_stopped() { 0 } else { threads - in_progress };
+            for job in if wanted > 0 { next(wanted) } else { Vec::new() } {
+                in_progress += 1;
+                to_workers.send(job).expect("the threads wait for jobs");
+            }
+            if in_progress == 0 {
+                break Ok(ControlFlow::Continue(()));
+            }
+            let Ok((job, result)) = results.recv_timeout(ASK_INTERVAL) else { continue };
+            in_progress -= 1;
+            match result.map(|result| result.map(|result| done(job, result))) {
+                Ok(Some(ControlFlow::Break(result))) => break Ok(ControlFlow::Break(result)),
+                Ok(_) => {}
+                Err(error) => break Err(error),
+            }
+        };
+        ended.store(true, Ordering::Relaxed);
+        flow
+    })
 }
 
 #[derive(Debug, Deserialize)]
@@ -52,28 +161,44 @@ enum Message<Job, Result> {
 }
 
 impl Channel {
-    /// Runs jobs. `work` is a line of JSON with the data that all jobs share. `next` gets the number of
-    /// jobs that are wanted, and returns at most as many, or none if no job is available at present. An
-    /// empty list for a positive number while no job is in progress means that there are no further
-    /// jobs. `done` gets each job with its result.
-    pub fn run<Job: Serialize + DeserializeOwned, R: DeserializeOwned, B>(
-        mut self,
-        work: &str,
+    fn run<Job: Serialize + DeserializeOwned, R: DeserializeOwned, B>(
+        self,
+        shared: &str,
+        stop: &AtomicBool,
         mut next: impl FnMut(usize) -> Vec<Job>,
         mut done: impl FnMut(Job, R) -> ControlFlow<B>,
-    ) -> Result<ControlFlow<B>, RemoteError> {
-        writeln!(self.output, "{work}").and_then(|()| self.output.flush()).map_err(RemoteError::new)?;
+    ) -> Result<ControlFlow<B>, WorkerError> {
+        let is_stopped = || stop.load(Ordering::Relaxed);
+        let next = |count| if is_stopped() { Vec::new() } else { next(count) };
+        let done = |job, result| {
+            done(job, result).map_break(Some)?;
+            if is_stopped() { ControlFlow::Break(None) } else { ControlFlow::Continue(()) }
+        };
+        match self.exchange(shared, next, done) {
+            Ok(ControlFlow::Break(Some(result))) => Ok(ControlFlow::Break(result)),
+            Err(error) if !is_stopped() => Err(error),
+            _ => Ok(ControlFlow::Continue(())),
+        }
+    }
+
+    fn exchange<Job: Serialize + DeserializeOwned, R: DeserializeOwned, B>(
+        mut self,
+        shared: &str,
+        mut next: impl FnMut(usize) -> Vec<Job>,
+        mut done: impl FnMut(Job, R) -> ControlFlow<B>,
+    ) -> Result<ControlFlow<B>, WorkerError> {
+        writeln!(self.output, "{shared}").and_then(|()| self.output.flush()).map_err(WorkerError::process)?;
         let mut in_progress = 0_usize;
         for line in self.input.lines() {
-            let line = line.map_err(RemoteError::new)?;
+            let line = line.map_err(WorkerError::process)?;
             let message: Message<Job, R> =
-                serde_json::from_str(&line).map_err(|error| RemoteError(format!("{error} in {line:.200}")))?;
+                serde_json::from_str(&line).map_err(|error| WorkerError::Process(format!("{error} in {line:.200}")))?;
             match message {
                 Message::Want(count) => {
                     let jobs = next(count);
                     in_progress += jobs.len();
                     let sent = write_line(&mut self.output, &jobs).and_then(|()| self.output.flush());
-                    sent.map_err(RemoteError::new)?;
+                    sent.map_err(WorkerError::process)?;
                 }
                 Message::Played(job, result) => {
                     in_progress = in_progress.saturating_sub(1);
@@ -81,36 +206,13 @@ impl Channel {
                         return Ok(ControlFlow::Break(result));
                     }
                 }
-                Message::Error(error) => return Err(RemoteError(error)),
+                Message::Error(error) => return Err(WorkerError::Process(error)),
             }
         }
         if in_progress == 0 && next(1).is_empty() {
             return Ok(ControlFlow::Continue(()));
         }
-        Err(RemoteError("the other process ended before all jobs were done".to_owned()))
-    }
-
-    /// Like [`Channel::run`], but once `stop` is set, no more jobs start, errors are ignored, and
-    /// the run ends after the next result. It then returns `Continue`, unless `done` breaks on that
-    /// result.
-    pub fn run_until<Job: Serialize + DeserializeOwned, R: DeserializeOwned, B>(
-        self,
-        work: &str,
-        stop: &AtomicBool,
-        mut next: impl FnMut(usize) -> Vec<Job>,
-        mut done: impl FnMut(Job, R) -> ControlFlow<B>,
-    ) -> Result<ControlFlow<B>, RemoteError> {
-        let is_stopped = || stop.load(Ordering::Relaxed);
-        let next = |count| next(if is_stopped() { 0 } else { count });
-        let done = |job, result| {
-            done(job, result).map_break(Some)?;
-            if is_stopped() { ControlFlow::Break(None) } else { ControlFlow::Continue(()) }
-        };
-        match self.run(work, next, done) {
-            Ok(ControlFlow::Break(Some(result))) => Ok(ControlFlow::Break(result)),
-            Err(error) if !is_stopped() => Err(error),
-            _ => Ok(ControlFlow::Continue(())),
-        }
+        Err(WorkerError::process("the other process ended before all jobs were done"))
     }
 }
 
@@ -126,7 +228,7 @@ mod tests {
         let channel = Channel { input: Box::new(script.as_bytes()), output, process: Box::new(()) };
         let (mut jobs, mut results) = (0..3, Vec::new());
         let next = |count| jobs.by_ref().take(count).collect();
-        let flow = channel.run("{}", next, |job: usize, result: f64| {
+        let flow = channel.run("{}", &AtomicBool::new(false), next, |job: usize, result: f64| {
             results.push((job, result));
             ControlFlow::<()>::Continue(())
         });
@@ -152,5 +254,26 @@ mod tests {
             assert_eq!(error(early), "the cluster: the other process ended before all jobs were done");
         }
         assert!(error("hello\n").contains("hello"));
+    }
+
+    #[test]
+    fn threads_do_every_job_and_end_at_the_first_error() {
+        let run = |failing: Option<usize>| {
+            let (mut jobs, mut sum) = (0..100_usize, 0);
+            let work = |&job: &usize, _: &dyn Fn() -> bool| match failing {
+                Some(failing) if failing == job => Err(WorkerError::process("no")),
+                _ => Ok(Some(job)),
+            };
+            let done = |job, result: usize| {
+                assert_eq!(job, result);
+                sum += result;
+                ControlFlow::<()>::Continue(())
+            };
+            let jobs = Jobs { shared: String::new(), next: |count| jobs.by_ref().take(count).collect(), work, done };
+            let flow = Workers::Threads(3).run(&AtomicBool::new(false), jobs);
+            flow.map(|_| sum).map_err(|error| error.to_string())
+        };
+        assert_eq!(run(None), Ok(4950));
+        assert_eq!(run(Some(7)), Err("the cluster: no".to_owned()));
     }
 }

@@ -27,17 +27,16 @@ use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names, valid_name};
 use super::external_summary::ExternalSummary;
 use super::rating::{RatedPairs, ratings};
 use super::record::{GameRecord, Times};
-use super::series::Series;
+use super::remote::LadderJob;
+use super::results::GameSettings;
 use getaway::fnv::FnvHasher;
-use getaway::game::{Rules, rules_fields};
 use getaway::protocol::Mistakes;
-use getaway::search::Budget;
 use getaway_runs::stats::Interval;
 
 pub use page::{LadderText, ladder_page};
 pub use pairs::PairResult;
 use pairs::{PairState, Played};
-pub use run::{LadderNews, LadderOptions, LadderPlayers, run_ladder};
+pub use run::{LadderNews, LadderOptions, run_ladder};
 pub use standing::{LadderGame, LadderRow, LadderStanding, VersionTest};
 pub use store::{LadderError, LadderRequest, entrant_names, request};
 
@@ -54,11 +53,8 @@ const NEIGHBOURS: usize = 2;
 /// The settings of all games of a ladder. A run can continue a ladder only with equal settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settings {
-    pub seed: u64,
-    #[serde(flatten, with = "rules_fields")]
-    pub rules: Rules,
     #[serde(flatten)]
-    pub budget: Budget,
+    pub games: GameSettings,
     pub tick_ms: u64,
     pub maps: Vec<LadderMap>,
 }
@@ -88,12 +84,6 @@ pub enum EntrantState {
     SetAside(String),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Job {
-    pub entrant: usize,
-    pub unit: usize,
-}
-
 #[derive(Debug)]
 struct Member {
     name: String,
@@ -121,6 +111,10 @@ struct Sums {
 }
 
 impl Member {
+    fn entrant(&self) -> String {
+        format!("{}={}", self.name, self.spec)
+    }
+
     fn next_unit(&self) -> usize {
         let is_free = |unit: &usize| self.games.get(*unit).is_none_or(Option::is_none) && !self.pending.contains(unit);
         (0..).find(is_free).expect("finitely many units are played")
@@ -151,7 +145,7 @@ impl Member {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Ladder {
     maps: Vec<String>,
     units_max: usize,
@@ -169,21 +163,11 @@ pub(crate) struct Ladder {
 impl Ladder {
     /// Creates an empty ladder on the named maps. Each entrant plays at most `units_max` games.
     pub fn new(maps: Vec<String>, units_max: usize) -> Self {
-        Self {
-            maps,
-            units_max,
-            members: Vec::new(),
-            pairs: Vec::new(),
-            requests: BTreeSet::new(),
-            games: 0,
-            recent: Vec::new(),
-            ratings: Vec::new(),
-            ratings_due: 0,
-        }
+        Self { maps, units_max, ..Self::default() }
     }
 
     pub fn entrants(&self) -> Vec<String> {
-        self.members.iter().map(|member| format!("{}={}", member.name, member.spec)).collect()
+        self.members.iter().map(Member::entrant).collect()
     }
 
     /// The name of a new entrant: its given name, or its shortest name with hyphens in place of
@@ -302,21 +286,23 @@ impl Ladder {
         is_failing.then(|| format!("failed in {FAILURES_MAX} games in a row; last: {last}"))
     }
 
-    /// Chooses the next game and marks it as in progress. Returns `None` if no further game is
-    /// informative: neither a new entrant nor an open pair of neighbours has a unit left to play.
-    pub fn next(&mut self) -> Option<Job> {
-        let entrant = self.newcomer().or_else(|| self.open_entrant())?;
-        let unit = self.members[entrant].next_unit();
-        self.members[entrant].pending.insert(unit);
-        Some(Job { entrant, unit })
+    /// Chooses the next game and marks it as in progress; see [`Self::choice`].
+    pub fn next(&mut self) -> Option<LadderJob> {
+        let index = self.choice()?;
+        let member = &mut self.members[index];
+        let unit = member.next_unit();
+        member.pending.insert(unit);
+        Some(LadderJob { entrant: member.entrant(), unit })
     }
 
-    pub fn cancel(&mut self, job: Job) {
-        self.members[job.entrant].pending.remove(&job.unit);
+    /// The entrant that plays the next game. Returns `None` if no further game is informative:
+    /// neither a new entrant nor an open pair of neighbours has a unit left to play.
+    pub fn choice(&self) -> Option<usize> {
+        self.newcomer().or_else(|| self.open_entrant())
     }
 
-    pub fn is_playing(&self) -> bool {
-        self.members.iter().any(|member| !member.pending.is_empty())
+    pub fn in_progress(&self) -> usize {
+        self.members.iter().map(|member| member.pending.len()).sum()
     }
 
     fn newcomer(&self) -> Option<usize> {
@@ -400,8 +386,4 @@ fn fingerprint(moves: &str) -> u64 {
     let mut hash = FnvHasher::default();
     hash.write(moves.as_bytes());
     hash.finish()
-}
-
-fn index_of(series: &Series, job: Job) -> usize {
-    job.unit * series.names().len() + job.entrant
 }

@@ -1,36 +1,36 @@
 //! Runs a ladder: threads or another process play the games, and a loop reads requests and reports
 //! the results.
 
-use std::cell::Cell;
 use std::collections::HashSet;
-use std::iter;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{iter, mem};
 
 use super::store::{LadderError, LadderRequest, Store, Waiting};
-use super::{Event, IN_PROGRESS_MAX, Job, Ladder, LadderMap, LadderStanding, Settings, index_of};
+use super::{Event, IN_PROGRESS_MAX, Ladder, LadderMap, LadderStanding, Settings};
 use crate::entrant::Entrant;
 use crate::external::{ExternalBot, ExternalHost, ExternalOptions, Transport};
 use crate::record::GameRecord;
-use crate::remote::RemoteGame;
+use crate::remote::LadderJob;
+use crate::results::GameSettings;
 use crate::series::{Series, SeriesError, SeriesOptions};
 use getaway::game::World;
 use getaway::map::Map;
 use getaway::planner::PlannerHost;
-use getaway_runs::Channel;
+use getaway_runs::{Jobs, WorkerError, Workers};
 
 /// Interval between checks for work, requests and results.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval between attempts to write events whose first write failed, for example on a full disk.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of games in progress in another process: the number of games so far divided by
-/// `AHEAD_DIVISOR`, but at least `AHEAD_MIN`. More games in progress would mean that games are
-/// chosen on the basis of outdated results.
+/// Maximum number of games in progress: the number of games so far divided by `AHEAD_DIVISOR`, but
+/// at least `AHEAD_MIN` and one per thread. More games in progress would mean that games are chosen
+/// on the basis of outdated results.
 const AHEAD_MIN: usize = 64;
 const AHEAD_DIVISOR: usize = 20;
 
@@ -46,11 +46,6 @@ pub struct LadderOptions<'a> {
     /// The duration of the run. An idle ladder waits for requests until the end. With `None`, the
     /// run ends when no game is in progress and no further game would be informative.
     pub time: Option<Duration>,
-}
-
-pub enum LadderPlayers {
-    Threads(usize),
-    Process(Channel),
 }
 
 pub enum LadderNews<'a> {
@@ -99,7 +94,7 @@ struct NumberedGame {
 /// that plays the games fails.
 pub fn run_ladder(
     options: &LadderOptions<'_>,
-    players: LadderPlayers,
+    mut workers: Workers,
     stop: &AtomicBool,
     report: &mut dyn FnMut(LadderNews<'_>),
 ) -> Result<LadderStanding, LadderError> {
@@ -122,28 +117,47 @@ pub fn run_ladder(
     let shared = Mutex::new(Shared::new(ladder, store, series));
     let host = ExternalHost::new(options.external.clone());
     let ended = AtomicBool::new(false);
-    let is_stopped = || stop.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed);
+    // Killed when the ladder ends, so that this process does not wait for games in progress.
+    let process = match &mut workers {
+        Workers::Process(channel) => Some(mem::replace(&mut channel.process, Box::new(()))),
+        Workers::Threads(_) => None,
+    };
+    let ahead_min = if let Workers::Threads(threads) = workers { threads.max(AHEAD_MIN) } else { AHEAD_MIN };
+    let jobs = Jobs {
+        shared: spec,
+        // Waits for a game. Workers with games in progress ask again later.
+        next: |count| {
+            while !ended.load(Ordering::Relaxed) {
+                let mut guard = lock(&shared);
+                let games = guard.start(count, ahead_min);
+                if !games.is_empty() || guard.ladder.in_progress() > 0 {
+                    return games;
+                }
+                drop(guard);
+                thread::sleep(POLL_INTERVAL);
+            }
+            Vec::new()
+        },
+        work: |game: &LadderJob, is_stopped: &dyn Fn() -> bool| {
+            let series = Arc::clone(&lock(&shared).series);
+            game.play(&series, &host, is_stopped)
+        },
+        done: |_: LadderJob, record| {
+            lock(&shared).save(Event::Game(Box::new(record)));
+            ControlFlow::<()>::Continue(())
+        },
+    };
     let result = thread::scope(|scope| {
-        let mut process = None;
-        // If a thread cannot start, the threads that have started must still be told to end.
-        let started = match players {
-            LadderPlayers::Threads(threads) => (0..threads.max(1)).try_for_each(|_| {
-                let play = || play_games(&shared, &host, &is_stopped);
-                thread::Builder::new().spawn_scoped(scope, play).map(drop)
-            }),
-            LadderPlayers::Process(channel) => {
-                process = Some(channel.process);
-                let channel = Channel { process: Box::new(()), ..channel };
-                let play = || play_remotely(channel, &spec, &shared, &is_stopped);
-                thread::Builder::new().spawn_scoped(scope, play).map(drop)
+        let run = || {
+            if let Err(error) = workers.run::<_, _, _, SeriesError>(&ended, jobs) {
+                lock(&shared).error = Some(error);
             }
         };
-        let result = match started {
-            Ok(()) => watch(options, &shared, &is_stopped, report),
-            Err(error) => Err(SeriesError::Threads(error).into()),
+        let result = match thread::Builder::new().spawn_scoped(scope, run) {
+            Ok(_) => watch(options, &shared, stop, report),
+            Err(error) => Err(SeriesError::from(WorkerError::Threads(error)).into()),
         };
         ended.store(true, Ordering::Relaxed);
-        // Kills the other process, so that this process does not wait for games in progress.
         drop(process);
         result
     });
@@ -160,10 +174,9 @@ pub fn run_ladder(
 }
 
 fn settings(options: &LadderOptions<'_>, series: &Series) -> Settings {
-    let SeriesOptions { seed, rules, budget, .. } = options.series;
     let map = |map: &crate::series::SeriesMap| LadderMap { name: map.name.clone(), layout: map.layout.clone() };
     let tick_ms = u64::try_from(options.external.tick_time.as_millis()).unwrap_or(u64::MAX);
-    Settings { seed, rules, budget, tick_ms, maps: series.maps().iter().map(map).collect() }
+    Settings { games: GameSettings::of(&options.series), tick_ms, maps: series.maps().iter().map(map).collect() }
 }
 
 fn report_game(report: &mut dyn FnMut(LadderNews<'_>), series: &Series, number: u64, record: &GameRecord) {
@@ -176,49 +189,10 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn play_games(shared: &Mutex<Shared>, host: &ExternalHost, is_stopped: &dyn Fn() -> bool) {
-    while !is_stopped() {
-        let next = lock(shared).start();
-        let Some((job, series)) = next else {
-            thread::sleep(POLL_INTERVAL);
-            continue;
-        };
-        let played = series.play_one(index_of(&series, job), Some(host), is_stopped);
-        lock(shared).finish(job, played);
-    }
-}
-
-/// Plays games in the process at the other end of `channel` until the ladder stops.
-fn play_remotely(channel: Channel, spec: &str, shared: &Mutex<Shared>, is_stopped: &dyn Fn() -> bool) {
-    let in_progress = Cell::new(0_usize);
-    let next = |count| {
-        while !is_stopped() {
-            let games = lock(shared).start_several(count, in_progress.get());
-            in_progress.update(|number| number + games.len());
-            if in_progress.get() > 0 {
-                return games;
-            }
-            thread::sleep(POLL_INTERVAL);
-        }
-        Vec::new()
-    };
-    let done = |_: RemoteGame, record: GameRecord| {
-        in_progress.update(|number| number.saturating_sub(1));
-        lock(shared).save(Event::Game(Box::new(record)));
-        if is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    };
-    // After a stop, an early exit of the process is not an error.
-    if let Err(error) = channel.run(spec, next, done)
-        && !is_stopped()
-    {
-        lock(shared).error = Some(error.into());
-    }
-}
-
 fn watch(
     options: &LadderOptions<'_>,
     shared: &Mutex<Shared>,
-    is_stopped: &dyn Fn() -> bool,
+    stop: &AtomicBool,
     report: &mut dyn FnMut(LadderNews<'_>),
 ) -> Result<(), LadderError> {
     let end = options.time.map(|time| Instant::now() + time);
@@ -249,7 +223,7 @@ fn watch(
         if let Some(error) = error {
             return Err(error.into());
         }
-        if is_stopped() || end.is_some_and(|end| Instant::now() >= end) {
+        if stop.load(Ordering::Relaxed) || end.is_some_and(|end| Instant::now() >= end) {
             return Ok(());
         }
         if is_idle && !was_idle && options.time.is_some() {
@@ -279,34 +253,14 @@ impl Shared {
         }
     }
 
-    fn start(&mut self) -> Option<(Job, Arc<Series>)> {
+    /// Starts at most `count` games.
+    fn start(&mut self, count: usize, ahead_min: usize) -> Vec<LadderJob> {
         if !self.unsaved.is_empty() || self.error.is_some() {
-            return None;
+            return Vec::new();
         }
-        Some((self.ladder.next()?, Arc::clone(&self.series)))
-    }
-
-    /// Starts at most `count` games for another process, which already has `in_progress` games.
-    fn start_several(&mut self, count: usize, in_progress: usize) -> Vec<RemoteGame> {
-        let ahead_max = (self.ladder.games() as usize / AHEAD_DIVISOR).clamp(AHEAD_MIN, IN_PROGRESS_MAX);
-        let count = count.min(ahead_max.saturating_sub(in_progress));
-        let entrants = self.ladder.entrants();
-        let start = |()| {
-            let (Job { entrant, unit }, _) = self.start()?;
-            Some(RemoteGame::OfLadder { entrant: entrants[entrant].clone(), unit })
-        };
-        iter::repeat_n((), count).map_while(start).collect()
-    }
-
-    fn finish(&mut self, job: Job, played: Result<Option<GameRecord>, SeriesError>) {
-        match played {
-            Ok(Some(record)) => self.save(Event::Game(Box::new(record))),
-            Ok(None) => self.ladder.cancel(job),
-            Err(error) => {
-                self.ladder.cancel(job);
-                self.error = Some(error);
-            }
-        }
+        let ahead_max = (self.ladder.games() as usize / AHEAD_DIVISOR).clamp(ahead_min, IN_PROGRESS_MAX);
+        let count = count.min(ahead_max.saturating_sub(self.ladder.in_progress()));
+        iter::repeat_with(|| self.ladder.next()).map_while(|job| job).take(count).collect()
     }
 
     /// Writes an event to the journal and applies it. If writing fails, or if earlier events are
@@ -351,17 +305,8 @@ impl Shared {
     }
 
     /// True if no event is unsaved, no game is in progress, and no further game is informative.
-    fn is_idle(&mut self) -> bool {
-        if self.ladder.is_playing() || !self.unsaved.is_empty() {
-            return false;
-        }
-        match self.ladder.next() {
-            Some(job) => {
-                self.ladder.cancel(job);
-                false
-            }
-            None => true,
-        }
+    fn is_idle(&self) -> bool {
+        self.unsaved.is_empty() && self.ladder.in_progress() == 0 && self.ladder.choice().is_none()
     }
 
     /// Carries out or refuses the requests in the folder. Does nothing while events are unsaved,
@@ -501,8 +446,9 @@ mod tests {
         let maps = [hall()];
         let options = options(folder.path(), &maps);
         let mut shared = open_with_entrant(&options);
-        let (job, series) = shared.start().expect("a game");
-        let record = series.play_one(index_of(&series, job), None, &|| false).expect("no error").expect("a record");
+        let job = shared.start(1, 1).remove(0);
+        let host = ExternalHost::new(ExternalOptions::default());
+        let record = job.play(&shared.series, &host, &|| false).expect("no error").expect("a record");
         let foreign = GameRecord { planner: "b".to_owned(), ..record.clone() };
         for record in [&foreign, &record, &record] {
             shared.save(Event::Game(Box::new(record.clone())));

@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::{Event, Settings};
 use crate::entrant::Entrant;
-use crate::results::{same_in_run, variant_words};
+use crate::results::same_in_run;
 use crate::series::SeriesError;
 use getaway::files;
 use getaway_runs::{FileKind, Journal, JournalError};
@@ -169,9 +169,7 @@ pub fn entrant_names(folder: &Path) -> Vec<String> {
 }
 
 fn check(found: &Settings, expected: &Settings) -> Result<(), String> {
-    same_in_run("the seed", found.seed, expected.seed)?;
-    same_in_run("the variant", variant_words(&found.rules), variant_words(&expected.rules))?;
-    same_in_run("the budget", found.budget.words(), expected.budget.words())?;
+    found.games.check(&expected.games)?;
     same_in_run("the time per tick in ms", found.tick_ms, expected.tick_ms)?;
     let names =
         |settings: &Settings| settings.maps.iter().map(|map| map.name.clone()).collect::<Vec<String>>().join(" ");

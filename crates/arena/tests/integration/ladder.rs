@@ -10,15 +10,15 @@ use getaway::search::Budget;
 use serde_json::Value;
 
 use getaway_arena::{
-    EntrantState, ExternalOptions, LadderError, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
-    LadderStanding, MeanCost, PairResult, Series, SeriesOptions, request, run_ladder,
+    EntrantState, ExternalOptions, LadderError, LadderNews, LadderOptions, LadderRequest, LadderRow, LadderStanding,
+    MeanCost, PairResult, Series, SeriesOptions, request, run_ladder,
 };
-use getaway_runs::Channel;
+use getaway_runs::{Channel, Workers};
 
 /// Runs a ladder on two maps. `on_game` receives each game's number, and a flag to stop the ladder.
 fn run(
     folder: &Path,
-    players: LadderPlayers,
+    workers: Workers,
     mut on_game: impl FnMut(u64, &AtomicBool),
 ) -> Result<LadderStanding, LadderError> {
     let maps: Vec<Map> =
@@ -38,7 +38,7 @@ fn run(
         time: None,
     };
     let stop = AtomicBool::new(false);
-    run_ladder(&options, players, &stop, &mut |news| {
+    run_ladder(&options, workers, &stop, &mut |news| {
         if let LadderNews::Game { number, .. } = news {
             on_game(number, &stop);
         }
@@ -70,7 +70,7 @@ const ENTRANTS: [&str; 4] = ["random", "safest", "sampling", "lookahead:2"];
 fn interrupted_ladder_ends_when_no_further_game_is_informative() {
     let [whole, parts] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
     add(whole.path(), &ENTRANTS);
-    let expected = settled(run(whole.path(), LadderPlayers::Threads(1), |_, _| ()).expect("a standing"));
+    let expected = settled(run(whole.path(), Workers::Threads(1), |_, _| ()).expect("a standing"));
     assert_eq!(expected.entrants.last().map(|row| row.name.as_str()), Some("random"));
     assert!(expected.games < 4 * 30, "{} games: decided pairs play no more games", expected.games);
     add(parts.path(), &ENTRANTS);
@@ -78,7 +78,7 @@ fn interrupted_ladder_ends_when_no_further_game_is_informative() {
     let standing = loop {
         goal += 9;
         let standing =
-            run(parts.path(), LadderPlayers::Threads(1), |number, stop| stop.store(number >= goal, Ordering::Relaxed));
+            run(parts.path(), Workers::Threads(1), |number, stop| stop.store(number >= goal, Ordering::Relaxed));
         let standing = settled(standing.expect("a standing"));
         if standing.games == expected.games {
             break standing;
@@ -94,12 +94,12 @@ fn entrants_come_and_go_and_a_second_process_is_refused() {
     let path = folder.path();
     add(path, &["random", "mine=safest"]);
     let mut refused = None;
-    let standing = run(path, LadderPlayers::Threads(2), |number, _| match number {
+    let standing = run(path, Workers::Threads(2), |number, _| match number {
         5 => {
             add(path, &["mine=sampling", "pipe:read -r x; exit 3"]);
             request(path, Path::new(""), LadderRequest::Retire("random".to_owned())).expect("a request");
         }
-        8 => refused = Some(run(path, LadderPlayers::Threads(1), |_, _| ())),
+        8 => refused = Some(run(path, Workers::Threads(1), |_, _| ())),
         _ => {}
     });
     let standing = standing.expect("a standing");
@@ -115,7 +115,7 @@ fn entrants_come_and_go_and_a_second_process_is_refused() {
         "{test:?}"
     );
     // All games have been played, so this run only computes the standing from the journal.
-    let again = run(path, LadderPlayers::Threads(2), |_, _| ()).expect("a standing");
+    let again = run(path, Workers::Threads(2), |_, _| ()).expect("a standing");
     assert_eq!(settled(again), settled(standing));
 }
 
@@ -123,14 +123,14 @@ fn entrants_come_and_go_and_a_second_process_is_refused() {
 fn equal_planners_are_found_equal_or_exhausted() {
     let folder = tempfile::tempdir().expect("a folder");
     add(folder.path(), &["a=safest", "b=safest"]);
-    let standing = run(folder.path(), LadderPlayers::Threads(1), |_, _| ()).expect("a standing");
+    let standing = run(folder.path(), Workers::Threads(1), |_, _| ()).expect("a standing");
     assert_eq!((standing.entrants[0].next, standing.open_pairs), (Some(PairResult::Exhausted), 0));
     assert!(standing.games <= 20, "{} games of planners that repeat their games", standing.games);
 }
 
 /// Simulates a process that plays up to `games_max` games. Before each game, it requests up to
 /// `batch` further games.
-fn process(batch: usize, games_max: usize) -> LadderPlayers {
+fn process(batch: usize, games_max: usize) -> Workers {
     let (input, mut from_process) = io::pipe().expect("a pipe");
     let (to_process, output) = io::pipe().expect("a pipe");
     thread::spawn(move || {
@@ -150,7 +150,7 @@ fn process(batch: usize, games_max: usize) -> LadderPlayers {
         }
         Some(())
     });
-    LadderPlayers::Process(Channel {
+    Workers::Process(Channel {
         input: Box::new(BufReader::new(input)),
         output: Box::new(output),
         process: Box::new(()),
@@ -161,7 +161,7 @@ fn process(batch: usize, games_max: usize) -> LadderPlayers {
 fn another_process_plays_the_games_of_a_thread() {
     let [here, there, ahead] = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
     [&here, &there, &ahead].iter().for_each(|folder| add(folder.path(), &ENTRANTS));
-    let expected = settled(run(here.path(), LadderPlayers::Threads(1), |_, _| ()).expect("a standing"));
+    let expected = settled(run(here.path(), Workers::Threads(1), |_, _| ()).expect("a standing"));
     let standing = run(there.path(), process(1, usize::MAX), |_, _| ()).expect("a standing");
     assert_eq!(settled(standing), expected);
     let standing = run(ahead.path(), process(5, usize::MAX), |number, _| {
@@ -179,6 +179,6 @@ fn process_that_ends_early_ends_the_ladder_and_loses_no_finished_game() {
     let error = run(folder.path(), process(5, 7), |_, _| ()).expect_err("an error").to_string();
     assert_eq!(error, "the cluster: the other process ended before all jobs were done");
     let mut numbers = Vec::new();
-    let standing = run(folder.path(), LadderPlayers::Threads(1), |number, _| numbers.push(number));
+    let standing = run(folder.path(), Workers::Threads(1), |number, _| numbers.push(number));
     assert_eq!(numbers, (1..=standing.expect("a standing").games).collect::<Vec<u64>>());
 }

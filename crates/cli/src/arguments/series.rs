@@ -3,29 +3,24 @@ use std::path::PathBuf;
 use clap::Args;
 use getaway::search::Budget;
 use getaway_arena::{MARGIN_DEFAULT, SeriesOptions};
+use getaway_runs::Workers;
 
-use super::{BudgetArgs, ExternalArgs, PlaygroundArgs, RulesArgs, SeriesMapArgs, integer, seed};
+use super::{BudgetArgs, ExternalArgs, RulesArgs, SeriesMapArgs, WorkerArgs, integer, page_address, seed};
 use crate::CliError;
 use crate::output::{OutputArgs, note};
 
 /// A limit in simulated ticks, not in time, so that results are reproducible.
 const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 pub(crate) const MAX_SAMPLES: u64 = 100_000;
-pub const MAX_THREADS: u64 = 1024;
 
 /// The options that a series and a ladder share.
 #[derive(Args)]
+#[command(mut_arg("ray", |arg| arg.conflicts_with("logs")))]
 pub(crate) struct GamesArgs {
     #[command(flatten)]
     pub maps: SeriesMapArgs,
-    /// Number of parallel games [default: number of physical cores]
-    #[arg(long, value_name = "N", value_parser = integer::<u16>(1..=MAX_THREADS))]
-    threads: Option<u16>,
-    /// Play on the Ray cluster at this address: HOST:PORT, auto for
-    /// the one on this machine, or local for a new one; needs the
-    /// Python package with its extra `cluster`
-    #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["threads", "logs"])]
-    pub ray: Option<String>,
+    #[command(flatten)]
+    pub workers: WorkerArgs,
     #[command(flatten)]
     budget: BudgetArgs,
     #[command(flatten)]
@@ -34,8 +29,10 @@ pub(crate) struct GamesArgs {
     /// a map, all entrants play with the same seed
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
     seed: u64,
-    #[command(flatten)]
-    pub playground: PlaygroundArgs,
+    /// Link the pages to the playground at this address, where a game can
+    /// be continued from the displayed tick
+    #[arg(long, value_name = "URL", value_parser = page_address)]
+    pub playground: Option<String>,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -50,20 +47,16 @@ impl GamesArgs {
         self.budget.or(DEFAULT_BUDGET)
     }
 
-    pub fn thread_count(&self) -> usize {
-        self.threads.map_or_else(num_cpus::get_physical, usize::from)
-    }
-
-    /// Returns the number of parallel games. With a time limit, prints a warning if there are more
-    /// parallel games than physical cores.
-    pub fn threads(&self) -> usize {
-        let (cores, threads) = (num_cpus::get_physical(), self.thread_count());
+    /// Starts the workers. With a time limit, prints a warning if there are more threads than
+    /// physical cores.
+    pub fn workers(&self) -> Result<Workers, CliError> {
+        let (cores, threads) = (num_cpus::get_physical(), self.workers.threads());
         if self.budget().has_time() && threads > cores {
             note(&format!(
                 "warning: {threads} threads on {cores} physical cores: games compete for time, which weakens a budget in milliseconds"
             ));
         }
-        threads
+        self.workers.workers()
     }
 }
 

@@ -39,6 +39,17 @@ pub fn parse_permille(text: &str) -> Result<u32, String> {
     share.map(|share| (share * 1000.0).round() as u32).ok_or_else(|| "expected a number from 0 to 1".to_owned())
 }
 
+/// Accepts `http` and `https` addresses, and paths without a colon, which excludes other schemes
+/// such as `javascript:`. Fragments are invalid.
+pub(crate) fn page_address(text: &str) -> Result<String, String> {
+    let is_page = text.starts_with("https://") || text.starts_with("http://") || !text.contains(':');
+    if is_page && !text.is_empty() && !text.contains(['#', '\n']) {
+        Ok(text.to_owned())
+    } else {
+        Err("expected an address such as https://example.org/playground/index.html".to_owned())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

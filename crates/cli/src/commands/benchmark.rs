@@ -1,23 +1,22 @@
 use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use clap::{Args, Subcommand};
 
 use getaway::map::{Map, MapEntry, MapLibrary};
 use getaway_benchmark::{
-    Answer, Benchmark, BenchmarkError, Instance, Limits, Record, Results, Row, Settings, Solver, cactus, generate,
-    rows, run as run_solver, run_remotely, write_instances,
+    Answer, Benchmark, BenchmarkError, Instance, Record, Results, Row, Settings, Solver, cactus, generate, rows,
+    run_all, write_instances,
 };
 
 use crate::CliError;
-use crate::arguments::{MAX_THREADS, integer, seed};
+use crate::arguments::{WorkerArgs, integer, seed};
 use crate::error::{at, unwritable};
 use crate::output::{OutputArgs, Progress, Say, count, write_table};
-use crate::series::{cluster, stop_on_interrupt};
+use crate::series::{RERUN, stop_on_interrupt};
 
 /// The instances whose record can be improved, in place of a track.
 const OPEN: &str = "open";
@@ -54,6 +53,7 @@ struct CheckArgs {
 }
 
 #[derive(Args)]
+#[command(mut_arg("threads", |arg| arg.default_value("1").help("Number of instances to run at the same time")))]
 struct RunArgs {
     /// The track: real-like, mazes, crowds, large or changed-rules; or `open`, all
     /// instances whose best line is not proven to be optimal
@@ -71,14 +71,8 @@ struct RunArgs {
     /// of moves or a certificate
     #[arg(long, value_name = "SOLVER", default_value = "getaway")]
     solver: String,
-    /// Number of instances to run at the same time
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = integer::<usize>(1..=MAX_THREADS))]
-    threads: usize,
-    /// Run on the Ray cluster at this address: HOST:PORT, auto for the one
-    /// on this machine, or local for a new one; needs the Python package
-    /// with its extra `cluster`
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "threads")]
-    ray: Option<String>,
+    #[command(flatten)]
+    workers: WorkerArgs,
     /// Folder of the results and records; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -192,7 +186,7 @@ fn check(args: &CheckArgs, benchmark: &Benchmark, out: &mut impl Write) -> Resul
 }
 
 fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
-    let solver: Solver = args.solver.parse()?;
+    args.solver.parse::<Solver>()?;
     let instances = match &*args.track {
         OPEN => open_instances(benchmark)?,
         track => benchmark.track(track)?,
@@ -208,7 +202,7 @@ fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
     let is_open = |instance: &&Instance| !before.iter().any(|result| result.instance == instance.name);
     let open: Vec<&Instance> = instances.iter().copied().filter(is_open).collect();
     let progress = Progress::resumed(instances.len() as u64, "instances", before.len() as u64);
-    let on_answer = |instance: &Instance, answer: Answer| {
+    let mut on_answer = |instance: &Instance, answer: Answer| {
         if let Some(record) = &answer.record {
             record.save(&args.out)?;
         }
@@ -219,9 +213,16 @@ fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
         progress.inc(1);
         Ok::<(), CliError>(())
     };
-    match &args.ray {
-        Some(address) => run_on_cluster(address, benchmark, &open, &settings, on_answer)?,
-        None => run_on_threads(args.threads, benchmark, &open, &solver, settings.limits(), on_answer)?,
+    // Threads cannot abandon an instance, so Ctrl-C ends the program. Finished instances are saved.
+    let stop = if args.workers.ray.is_some() { stop_on_interrupt()? } else { Arc::default() };
+    let flow = run_all(benchmark, &open, &settings, args.workers.workers()?, &stop, |instance, answer| {
+        on_answer(instance, answer).map_or_else(ControlFlow::Break, ControlFlow::Continue)
+    })?;
+    if let ControlFlow::Break(error) = flow {
+        return Err(error);
+    }
+    if stop.load(Ordering::Relaxed) {
+        return Err(CliError::Interrupted(RERUN.to_owned()));
     }
     drop((progress, journal));
     let runs = write_rows(std::slice::from_ref(&args.out), out)?;
@@ -244,54 +245,6 @@ fn open_instances(benchmark: &Benchmark) -> Result<Vec<&Instance>, CliError> {
         }
     }
     Ok(open)
-}
-
-fn run_on_threads(
-    threads: usize,
-    benchmark: &Benchmark,
-    open: &[&Instance],
-    solver: &Solver,
-    limits: Limits,
-    mut on_answer: impl FnMut(&Instance, Answer) -> Result<(), CliError>,
-) -> Result<(), CliError> {
-    let next = &AtomicUsize::new(0);
-    thread::scope(|scope| {
-        let (sender, answers) = mpsc::channel::<(&Instance, Result<Answer, BenchmarkError>)>();
-        for _ in 0..threads {
-            let sender = sender.clone();
-            scope.spawn(move || {
-                while let Some(instance) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    // An error drops the receiver and ends the run. Sending then fails.
-                    if sender.send((instance, run_solver(benchmark, instance, solver, limits))).is_err() {
-                        break;
-                    }
-                }
-            });
-        }
-        drop(sender);
-        answers.into_iter().try_for_each(|(instance, answer)| on_answer(instance, answer?))
-    })
-}
-
-fn run_on_cluster(
-    address: &str,
-    benchmark: &Benchmark,
-    open: &[&Instance],
-    settings: &Settings,
-    mut on_answer: impl FnMut(&Instance, Answer) -> Result<(), CliError>,
-) -> Result<(), CliError> {
-    let stop = stop_on_interrupt()?;
-    let channel = cluster::start(address).map_err(CliError::Input)?;
-    let flow = run_remotely(benchmark, open, settings, channel, &stop, |instance, answer| {
-        on_answer(instance, answer).map_or_else(ControlFlow::Break, ControlFlow::Continue)
-    })?;
-    match flow {
-        ControlFlow::Break(error) => Err(error),
-        ControlFlow::Continue(()) if stop.load(Ordering::Relaxed) => {
-            Err(CliError::Interrupted("interrupted: rerun the same command to continue".to_owned()))
-        }
-        ControlFlow::Continue(()) => Ok(()),
-    }
 }
 
 fn write_rows(folders: &[PathBuf], out: &mut impl Write) -> Result<Vec<(Settings, Vec<Results>)>, CliError> {

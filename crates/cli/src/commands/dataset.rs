@@ -7,12 +7,10 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering;
 
-use clap::{Args, ValueEnum};
-use rayon::ThreadPoolBuilder;
-use rayon::iter::{ParallelBridge, ParallelIterator};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Serialize;
 
 use getaway::files;
@@ -21,10 +19,10 @@ use getaway::search::Budget;
 use getaway_arena::{Dataset, DatasetError, DatasetOptions, Observation, Series, SeriesOptions, ShardHash};
 use getaway_runs::Journal;
 
-use crate::arguments::{ANY, MAX_THREADS, MapArgs, RulesArgs, integer, parse_permille, seed};
+use crate::arguments::{ANY, MapArgs, RulesArgs, WorkerArgs, integer, parse_permille, seed};
 use crate::error::{at, unreadable, unwritable};
 use crate::output::{Progress, Say, count};
-use crate::series::{cluster, stop_on_interrupt};
+use crate::series::{RERUN, stop_on_interrupt};
 use crate::{CliError, Invocation};
 
 const MAX_STATES: u64 = 1_000_000_000;
@@ -64,33 +62,18 @@ pub(crate) struct DatasetArgs {
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = integer::<u64>(ANY))]
     label_ticks: u64,
     /// Form of the observations
-    #[arg(long, value_enum, default_value_t = Form::Features)]
-    observation: Form,
+    #[arg(long, value_name = "OBSERVATION", default_value = "features", value_parser = observation())]
+    observation: Observation,
     #[command(flatten)]
     rules: RulesArgs,
     /// Seed of the games
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
     seed: u64,
-    /// Number of threads; does not change the files [default: number of
-    /// physical cores]
-    #[arg(long, value_name = "N", value_parser = integer::<usize>(1..=MAX_THREADS))]
-    threads: Option<usize>,
-    /// Work on the Ray cluster at this address: HOST:PORT, auto for the one
-    /// on this machine, or local for a new one; needs the Python package
-    /// with its extra `cluster`
-    #[arg(long, value_name = "ADDRESS", conflicts_with = "threads")]
-    ray: Option<String>,
+    #[command(flatten)]
+    workers: WorkerArgs,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Form {
-    Features,
-    Compact,
-    Window,
-    Planes,
 }
 
 #[derive(Serialize)]
@@ -111,7 +94,7 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
     let dataset = Dataset::new(series, args.options())?;
     fs::create_dir_all(&args.out).map_err(|error| unwritable(&args.out, &error))?;
     let (journal, hashes) = dataset.open(&args.out.join(DESCRIPTION))?;
-    let folder = Shards { dataset: &dataset, folder: &args.out, hashes, journal: Mutex::new(journal) };
+    let mut folder = Shards { dataset: &dataset, folder: &args.out, hashes, journal };
     let mut missing = Vec::new();
     for shard in 0..dataset.shards() {
         if !folder.has(shard)? {
@@ -121,16 +104,19 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
     let stop = stop_on_interrupt()?;
     let states = |shards: &[usize]| shards.iter().map(|&shard| dataset.shard_states(shard)).sum::<u64>();
     let progress = Progress::resumed(args.states, "states", args.states - states(&missing));
-    match &args.ray {
-        Some(address) => folder.write_remotely(&missing, address, &stop, &progress)?,
-        None => {
-            let threads = args.threads.unwrap_or_else(num_cpus::get_physical);
-            folder.write_all(&missing, threads, &stop, &progress)?;
+    let on_shard = |shard: usize, content: &[u8]| {
+        if args.workers.ray.is_some() {
+            progress.inc(dataset.shard_states(shard));
         }
-    }
+        folder.write(shard, content).map_or_else(ControlFlow::Break, ControlFlow::Continue)
+    };
+    let flow = dataset.make_shards(&missing, args.workers.workers()?, &stop, &|| progress.inc(1), on_shard)?;
     drop(progress);
+    if let ControlFlow::Break(error) = flow {
+        return Err(error);
+    }
     if stop.load(Ordering::Relaxed) {
-        return Err(CliError::Interrupted("interrupted: rerun the same command to continue".to_owned()));
+        return Err(CliError::Interrupted(RERUN.to_owned()));
     }
     let (shards, kept) = (dataset.shards(), dataset.shards() - missing.len());
     let name = args.out.display().to_string();
@@ -141,15 +127,15 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
     out.say(format!("{name}: {} in {}{kept}", count(args.states as usize, "state"), count(shards, "shard")))
 }
 
+fn observation() -> impl TypedValueParser<Value = Observation> {
+    PossibleValuesParser::new(Observation::ALL.map(Observation::name)).map(|name| {
+        Observation::ALL.into_iter().find(|observation| observation.name() == name).expect("a possible value")
+    })
+}
+
 impl DatasetArgs {
     fn options(&self) -> DatasetOptions {
-        let observation = match self.observation {
-            Form::Features => Observation::Features,
-            Form::Compact => Observation::Compact,
-            Form::Window => Observation::Window,
-            Form::Planes => Observation::Planes,
-        };
-        let &Self { states, random_moves: random_moves_permille, label_ticks, .. } = self;
+        let &Self { states, observation, random_moves: random_moves_permille, label_ticks, .. } = self;
         DatasetOptions { states, observation, random_moves_permille, label_ticks }
     }
 }
@@ -169,7 +155,7 @@ struct Shards<'a> {
     folder: &'a Path,
     /// The hashes of the shards that earlier runs wrote.
     hashes: HashMap<usize, String>,
-    journal: Mutex<Journal>,
+    journal: Journal,
 }
 
 impl Shards<'_> {
@@ -195,7 +181,7 @@ impl Shards<'_> {
 
     /// Records the shard's hash, writes a temporary file and renames it, so that a killed run leaves
     /// no incomplete shard, and the next run replaces what it left.
-    fn write(&self, shard: usize, content: &[u8]) -> Result<(), CliError> {
+    fn write(&mut self, shard: usize, content: &[u8]) -> Result<(), CliError> {
         let path = self.path(shard);
         let partial = self.folder.join(format!(".shard-{shard:05}.partial"));
         let write = || {
@@ -210,60 +196,7 @@ impl Shards<'_> {
             fs::rename(&partial, &path)
         };
         let hash = ShardHash::new(shard, content);
-        self.journal.lock().unwrap_or_else(PoisonError::into_inner).append(&[hash])?;
+        self.journal.append(&[hash])?;
         write().map_err(|error| unwritable(&path, &error))
-    }
-
-    fn write_all(
-        &self,
-        missing: &[usize],
-        threads: usize,
-        stop: &AtomicBool,
-        progress: &Progress,
-    ) -> Result<(), CliError> {
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
-        let pool = pool.map_err(|error| CliError::Input(format!("cannot start {threads} threads: {error}")))?;
-        let on_state = || {
-            progress.inc(1);
-            !stop.load(Ordering::Relaxed)
-        };
-        // `par_bridge` takes shards in order, so an interrupted run mostly lacks the last shards.
-        pool.install(|| {
-            missing.iter().par_bridge().try_for_each(|&shard| {
-                if stop.load(Ordering::Relaxed) {
-                    return Ok(());
-                }
-                let content = self.dataset.shard(shard, on_state)?;
-                content.map_or(Ok(()), |content| self.write(shard, &content))
-            })
-        })
-    }
-
-    fn write_remotely(
-        &self,
-        missing: &[usize],
-        address: &str,
-        stop: &AtomicBool,
-        progress: &Progress,
-    ) -> Result<(), CliError> {
-        let channel = cluster::start(address).map_err(CliError::Input)?;
-        let mut missing = missing.iter().copied();
-        let next = |count| missing.by_ref().take(count).collect();
-        let done = |shard: usize, result: String| {
-            let written = match self.dataset.decoded_shard(shard, &result) {
-                Some(content) => self.write(shard, &content),
-                None => Err(CliError::Input(format!("the cluster: expected shard {shard}, found other data"))),
-            };
-            if let Err(error) = written {
-                return ControlFlow::Break(error);
-            }
-            progress.inc(self.dataset.shard_states(shard));
-            ControlFlow::Continue(())
-        };
-        match channel.run_until(&self.dataset.spec(), stop, next, done) {
-            Ok(ControlFlow::Break(error)) => Err(error),
-            Ok(ControlFlow::Continue(())) => Ok(()),
-            Err(error) => Err(CliError::Input(error.to_string())),
-        }
     }
 }

@@ -13,7 +13,7 @@ use getaway::files;
 use getaway::planner::PlannerSpec;
 use getaway::protocol::{for_script, to_json, write_line};
 use getaway_arena::{
-    Entrant, EntrantState, GameRecord, LadderError, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
+    Entrant, EntrantState, GameRecord, LadderError, LadderNews, LadderOptions, LadderRequest, LadderRow,
     LadderStanding, LadderText, PairResult, SeriesOptions, VersionTest, entrant_names, ladder_page, request,
     run_ladder,
 };
@@ -27,7 +27,7 @@ use crate::error::at;
 use crate::output::{
     OutputFile, Progress, Say, count, milliseconds, note, or_dash, points, signed, signed_interval, write_table,
 };
-use crate::series::{cluster, replay_json, stop_on_interrupt};
+use crate::series::{replay_json, stop_on_interrupt};
 use crate::{CliError, Invocation};
 
 const GAME_PAGE: &str = include_str!("ladder_game.html");
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
         return Err(input(LadderError::Empty));
     }
     let stop = stop_on_interrupt()?;
-    let players = args.players()?;
+    let workers = args.games.workers()?;
     let unknown = |error| CliError::Input(format!("cannot determine the current folder: {error}"));
     let path = std::path::absolute(&args.folder).map_err(unknown)?;
     let current = env::current_dir().map_err(unknown)?;
@@ -118,9 +118,9 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     };
     let SeriesOptions { budget, seed, .. } = &options.series;
     let heading = format!("{}, at most {} per decision, seed {seed}", count(maps.len(), "map"), budget.words());
-    let mut folder = Folder::new(&path, heading, args.games.playground.address(), &args.settings);
+    let mut folder = Folder::new(&path, heading, args.games.playground.as_deref(), &args.settings);
     let progress = Progress::open_ended();
-    let standing = run_ladder(&options, players, &stop, &mut |news| folder.show(news, &progress));
+    let standing = run_ladder(&options, workers, &stop, &mut |news| folder.show(news, &progress));
     drop(progress);
     match standing {
         Err(LadderError::Running { .. }) if has_requests => {
@@ -153,13 +153,6 @@ fn withdrawn(stored: &[PathBuf], error: LadderError) -> CliError {
 }
 
 impl LadderArgs {
-    fn players(&self) -> Result<LadderPlayers, CliError> {
-        match &self.games.ray {
-            Some(address) => Ok(LadderPlayers::Process(cluster::start(address).map_err(CliError::Input)?)),
-            None => Ok(LadderPlayers::Threads(self.games.threads())),
-        }
-    }
-
     /// Returns the requests of `--add` and `--retire`. Fails if an added planner is invalid.
     fn requests(&self, invocation: &Invocation<'_>) -> Result<Vec<LadderRequest>, CliError> {
         for text in &self.added {

@@ -218,15 +218,10 @@ fn score(tick: u16) -> u32 {
 }
 
 fn check(name: &str, world: &World, solution: &Solution) -> Result<Status, CliError> {
-    let mut state = world.start();
-    let mut moves = solution.moves.iter();
-    while !state.is_over()
-        && let Some(&player_move) = moves.next()
-    {
-        world.step(&mut state, player_move);
-    }
+    let states = world.states_along(&world.start(), &solution.moves);
+    let state = states.last().expect("the first state");
     let lives = solution.outcome != Outcome::Survives || state.is_complete();
-    if moves.len() == 0 && state.tick() == solution.final_tick && lives {
+    if states.len() == solution.moves.len() + 1 && state.tick() == solution.final_tick && lives {
         return Ok(state.status());
     }
     let (found, claimed) = (state.tick(), solution.final_tick);

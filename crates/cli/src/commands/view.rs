@@ -25,7 +25,7 @@ use getaway_viewer::{
 use super::analyse::{known_maps, read, read_log};
 use super::replay::list_files;
 
-use crate::arguments::{BotArgs, MapArgs, PlaygroundArgs, RulesArgs, bot_failure, integer, seed, world_of};
+use crate::arguments::{BotArgs, MapArgs, RulesArgs, bot_failure, integer, page_address, seed, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, Say, note};
 use crate::player::{Answer, Player};
 use crate::{CliError, Host};
@@ -96,8 +96,10 @@ pub(crate) struct ViewArgs {
     /// Use the dark theme for images and videos
     #[arg(long)]
     dark: bool,
-    #[command(flatten)]
-    playground: PlaygroundArgs,
+    /// Link the pages to the playground at this address, where a game can
+    /// be continued from the displayed tick
+    #[arg(long, value_name = "URL", value_parser = page_address)]
+    playground: Option<String>,
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
@@ -180,7 +182,7 @@ fn single(paths: &[PathBuf]) -> Result<&Path, CliError> {
 }
 
 fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliError> {
-    let playground = args.playground.address();
+    let playground = args.playground.as_deref();
     let paths = match source {
         Source::Nothing => return Ok(Page::new(PageSource::Engine(EngineKind::Worker), None)),
         Source::Map(_) => return Ok(Page::new(PageSource::Replay(&replay(args, source, host)?), playground)),
@@ -231,7 +233,7 @@ fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut im
     let progress = Progress::of(outputs.len() as u64, "games");
     outputs.par_iter().try_for_each(|(number, file)| {
         let page = games
-            .page(*number, Budget::ticks(ANALYSIS_TICKS), args.playground.address())
+            .page(*number, Budget::ticks(ANALYSIS_TICKS), args.playground.as_deref())
             .expect("a game of the library");
         progress.inc(1);
         file.write(page.html.as_bytes())

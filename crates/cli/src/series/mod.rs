@@ -21,7 +21,7 @@ use getaway_arena::{
 
 use getaway_runs::stats::{WinDrawLoss, average};
 
-use crate::arguments::SeriesArgs;
+use crate::arguments::{SeriesArgs, WorkerArgs};
 use crate::output::{OutputArgs, OutputFile, Progress, count, points, shell_quoted};
 use crate::{CliError, Invocation};
 pub(crate) use replays::replay_json;
@@ -31,6 +31,7 @@ pub(crate) mod cluster;
 mod replays;
 
 const INTERRUPTED: i32 = 130;
+pub(crate) const RERUN: &str = "interrupted: rerun the same command to continue";
 
 /// Version of the JSON output of `eval`, `battle` and `tournament`; see docs/results.md.
 const SCHEMA: u32 = 2;
@@ -141,7 +142,6 @@ impl<'a> SeriesRun<'a> {
     /// Plays the games that `options` need, except those in the file of `--resume`. Discards games
     /// that are not needed.
     pub fn play(&mut self, options: TournamentOptions) -> Result<TournamentMonitor, CliError> {
-        let threads = self.args.games.threads();
         let mut file = None;
         if let Some(path) = &self.args.resume {
             let (opened, games) = resume(path, &self.series)?;
@@ -165,14 +165,8 @@ impl<'a> SeriesRun<'a> {
                 progress.set_message(status(&monitor, games));
                 ControlFlow::Continue(())
             };
-            let flow = match &self.args.games.ray {
-                Some(address) => {
-                    let channel = cluster::start(address).map_err(CliError::Input)?;
-                    series.play_remotely(games, channel, &stop, &is_wanted, on_game)?
-                }
-                None => series.play_wanted(games, threads, &stop, &is_wanted, on_game)?,
-            };
-            if let ControlFlow::Break(result) = flow {
+            let workers = self.args.games.workers()?;
+            if let ControlFlow::Break(result) = series.play_wanted(games, workers, &stop, &is_wanted, on_game)? {
                 result?;
             }
         }
@@ -268,7 +262,7 @@ impl<'a> SeriesRun<'a> {
             Some(self.replay_command(self.series.key(index).map, game))
         };
         let games = &self.args.games;
-        let replays = report_replays(&self.series, &self.games, games.thread_count(), games.playground.address())?;
+        let replays = report_replays(&self.series, &self.games, games.workers.threads(), games.playground.as_deref())?;
         let result = ReportResult { replays: Some(&replays), ..shown };
         files.page.write(report(&self.series, &self.games, result, text, command_of).as_bytes())?;
         files.csv.write(getaway_arena::csv(&self.series, &self.games).as_bytes())?;
@@ -291,9 +285,9 @@ impl<'a> SeriesRun<'a> {
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("commit", commit),
             ("processor", processor()),
-            match &self.args.games.ray {
-                Some(address) => ("cluster", address.clone()),
-                None => ("threads", self.args.games.thread_count().to_string()),
+            match &self.args.games.workers {
+                WorkerArgs { ray: Some(address), .. } => ("cluster", address.clone()),
+                workers => ("threads", workers.threads().to_string()),
             },
             ("budget per decision", budget.words()),
             ("rules", rules),

@@ -1,11 +1,10 @@
 //! Makes the replays of a report. They do not depend on the number of threads.
 
 use std::collections::HashMap;
-use std::io;
 
-use getaway::game::{State, World};
+use getaway::game::World;
 use getaway::search::Budget;
-use getaway_arena::{GameRecord, Games, MovesFingerprint, ReportReplays, Series, SeriesError};
+use getaway_arena::{GameRecord, Games, ReportReplays, Series};
 use getaway_viewer::{ANALYSIS_TICKS, Analysis, Page, PageSource, Replay, game_json};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
@@ -31,7 +30,7 @@ pub(crate) fn report_replays(
     playground: Option<&str>,
 ) -> Result<ReportReplays, CliError> {
     let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
-    let pool = pool.map_err(|error| SeriesError::Threads(io::Error::other(error)))?;
+    let pool = pool.map_err(|error| CliError::Input(format!("cannot start {threads} threads: {error}")))?;
     let mut firsts: Vec<usize> = Vec::new();
     let mut first_of = HashMap::new();
     let first = |index: usize| {
@@ -81,7 +80,7 @@ pub(crate) fn replay_json(world: &World, game: &GameRecord) -> Option<String> {
 
 /// Like [`replay_json`], but adds an analysis of the game if `budget` is given.
 fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<String> {
-    let states = states(world, game)?;
+    let states = game.states(world).ok()?;
     let mut replay = Replay::of_branch(&game.map, &game.planner, world, &states, ANNOTATED_FRAMES);
     replay.header.map = Some(game.map.clone());
     replay.header.planner = Some(game.planner.clone());
@@ -100,12 +99,4 @@ fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<St
     let analysis = Analysis::of_states(world, &states, Some(game.map.clone()), budget);
     let line = analysis.line_replay(world, states.iter());
     Some(game_json(PageSource::Analysed(&replay, &analysis, line.as_ref())))
-}
-
-fn states(world: &World, game: &GameRecord) -> Option<Vec<State>> {
-    let states = world.states_along(&world.start(), &game.line);
-    let mut moves = MovesFingerprint::default();
-    states.iter().for_each(|state| moves.add(world.player(state)));
-    let is_whole = states.len() == game.line.len() + 1 && states.last().is_some_and(State::is_over);
-    (is_whole && moves.text() == game.moves).then_some(states)
 }

@@ -14,8 +14,9 @@ use serde::Serialize;
 use getaway::game::Rules;
 use getaway::map;
 use getaway::search::Budget;
-use getaway_arena::{Dataset, GameRecord, Games, MARGIN_DEFAULT, Match, Series, SeriesError, SeriesOptions, evaluate};
+use getaway_arena::{Dataset, GameRecord, Games, MARGIN_DEFAULT, Match, Series, SeriesOptions, evaluate};
 use getaway_benchmark::attempts;
+use getaway_runs::WorkerError;
 
 use crate::callables::Host;
 use crate::convert::{duration, library_error, optional_u64, seed_or_0, value_error, variant, without_gil};
@@ -61,7 +62,7 @@ pub(crate) fn play_series<'py>(
             let play = move || {
                 let _ = sender.send(series.play(games, threads, stopped, |_, _| ControlFlow::<()>::Continue(())));
             };
-            let playing = thread::Builder::new().spawn_scoped(scope, play).map_err(SeriesError::Threads)?;
+            let playing = thread::Builder::new().spawn_scoped(scope, play).map_err(WorkerError::Threads)?;
             // The games run in another thread, so that this thread can check for Ctrl-C.
             loop {
                 match receiver.recv_timeout(SIGNAL_POLL) {
