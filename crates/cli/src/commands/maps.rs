@@ -5,7 +5,7 @@ use clap::Args;
 use serde::{Serialize, Serializer};
 
 use getaway::game::{Layout, Style, Tile};
-use getaway::map::{Map, MapEntry};
+use getaway::map::{Map, MapEntry, MapError};
 
 use crate::CliError;
 use crate::arguments::MapArgs;
@@ -25,7 +25,36 @@ pub(crate) struct MapsArgs {
 }
 
 pub(crate) fn run(args: &MapsArgs, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
-    if args.names.is_empty() { list(args, out) } else { draw(args, out) }
+    let (library, is_list) = (args.maps.library()?, args.names.is_empty());
+    let loaded: Vec<Result<Map, MapError>> = if is_list {
+        library.list()?.iter().map(MapEntry::load).collect()
+    } else {
+        args.names.iter().map(|name| library.find(name)).collect()
+    };
+    let (mut maps, mut failures) = (Vec::new(), Vec::new());
+    for map in loaded {
+        match map {
+            Ok(map) => maps.push(map),
+            Err(error) => failures.push(error.to_string()),
+        }
+    }
+    match (is_list, args.json) {
+        (false, _) if maps.is_empty() => {}
+        (true, false) => write_table(maps.iter().map(table_row), out)?,
+        (false, false) => write_drawings(&maps, out)?,
+        (_, true) => {
+            let rows = |map: &Map| (!is_list).then(|| map.layout.rows());
+            let summaries = maps.iter().map(|map| MapSummary { rows: rows(map), ..MapSummary::new(map) });
+            let summaries: Vec<MapSummary<'_>> = summaries.collect();
+            writeln!(out, "{}", serde_json::to_string_pretty(&summaries)?)?;
+        }
+    }
+    out.flush()?;
+    match &failures[..] {
+        [] => Ok(()),
+        [failure] => Err(CliError::Input(failure.clone())),
+        failures => Err(CliError::Input(format!("{} maps cannot be read: {}", failures.len(), failures.join("; ")))),
+    }
 }
 
 #[derive(Serialize)]
@@ -70,62 +99,6 @@ fn count(layout: &Layout, style: Style) -> usize {
     layout.threats.iter().filter(|spawn| spawn.style == style).count()
 }
 
-fn list(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError> {
-    let mut maps = Vec::new();
-    let mut failures = Vec::new();
-    for entry in args.maps.library()?.list()? {
-        match MapEntry::load(&entry) {
-            Ok(map) => maps.push(map),
-            Err(error) => failures.push(error.to_string()),
-        }
-    }
-    if args.json {
-        write_json(maps.iter().map(MapSummary::new).collect(), out)?;
-    } else {
-        write_table(maps.iter().map(table_row), out)?;
-    }
-    out.flush()?;
-    unreadable(&failures)
-}
-
-fn unreadable(failures: &[String]) -> Result<(), CliError> {
-    match failures {
-        [] => Ok(()),
-        [failure] => Err(CliError::Input(failure.clone())),
-        failures => Err(CliError::Input(format!("{} maps cannot be read: {}", failures.len(), failures.join("; ")))),
-    }
-}
-
-fn draw(args: &MapsArgs, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
-    let library = args.maps.library()?;
-    let (mut maps, mut failures) = (Vec::new(), Vec::new());
-    for name in &args.names {
-        match library.find(name) {
-            Ok(map) => maps.push(map),
-            Err(error) => failures.push(error.to_string()),
-        }
-    }
-    if maps.is_empty() {
-        return unreadable(&failures);
-    }
-    if args.json {
-        let summaries = maps.iter().map(|map| MapSummary { rows: Some(map.layout.rows()), ..MapSummary::new(map) });
-        write_json(summaries.collect(), out)?;
-    } else {
-        for (index, map) in maps.iter().enumerate() {
-            if index > 0 {
-                writeln!(out)?;
-            }
-            write_drawing(map, out)?;
-        }
-    }
-    unreadable(&failures)
-}
-
-fn write_json(maps: Vec<MapSummary<'_>>, out: &mut impl Write) -> Result<(), CliError> {
-    Ok(writeln!(out, "{}", serde_json::to_string_pretty(&maps)?)?)
-}
-
 fn table_row(map: &Map) -> Vec<(String, String)> {
     let layout = &map.layout;
     let open_tiles = layout.tiles.iter().filter(|tile| tile.is_open()).count();
@@ -141,6 +114,15 @@ fn table_row(map: &Map) -> Vec<(String, String)> {
     }));
     row.push(("<DIFFICULTY".to_owned(), map.difficulty.clone()));
     row
+}
+
+fn write_drawings(maps: &[Map], out: &mut Terminal<impl Write>) -> Result<(), CliError> {
+    maps.iter().enumerate().try_for_each(|(index, map)| {
+        if index > 0 {
+            writeln!(out)?;
+        }
+        write_drawing(map, out)
+    })
 }
 
 fn write_drawing(map: &Map, out: &mut Terminal<impl Write>) -> Result<(), CliError> {

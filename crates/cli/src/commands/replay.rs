@@ -1,13 +1,13 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use clap::Args;
 use serde::Serialize;
 
 use getaway::protocol::write_line;
-use getaway::recording::{Divergence, RecordingError, VerifyReport, verify};
+use getaway::recording::{Divergence, VerifyReport, verify};
 
 use crate::CliError;
 use crate::arguments::RulesArgs;
@@ -28,35 +28,51 @@ pub(crate) struct ReplayArgs {
 }
 
 #[derive(Serialize)]
-struct FileReport<'a> {
-    file: &'a str,
+struct FileReport {
+    file: String,
     #[serde(flatten)]
-    report: Option<&'a VerifyReport>,
+    report: Option<VerifyReport>,
     seconds: f64,
     error: Option<String>,
 }
 
 pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<(), CliError> {
     let files = list_files(&args.paths)?;
-    let mut total = Total::default();
     let rules = args.rules.rules()?;
+    let mut reports = Vec::new();
     for path in &files {
         let start = Instant::now();
-        let result = verify(path, &rules);
-        let elapsed = start.elapsed();
-        total.count(&result, elapsed);
+        let (report, error) = match verify(path, &rules) {
+            Ok(report) => (Some(report), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let report =
+            FileReport { file: path.display().to_string(), report, seconds: start.elapsed().as_secs_f64(), error };
         if args.json {
-            write_json(path, &result, elapsed, out)?;
-        } else if files.len() > 1 || result.is_ok() {
+            write_line(&mut *out, &report)?;
+        } else if files.len() > 1 || report.error.is_none() {
             // The error of a single file is not printed here, because the command returns it.
-            write_text(path, &result, out)?;
+            write_text(&report, out)?;
         }
+        reports.push(report);
     }
-    if !args.json && total.unreadable.len() < files.len() {
-        writeln!(out, "{} in {}", count(files.len(), "file"), total.speed())?;
+    let verified: Vec<&VerifyReport> = reports.iter().filter_map(|report| report.report.as_ref()).collect();
+    let all = count(files.len(), "file");
+    if !args.json && !verified.is_empty() {
+        let ticks: usize = verified.iter().map(|report| report.ticks).sum();
+        let seconds: f64 = reports.iter().map(|report| report.seconds).sum();
+        let speed = ticks as f64 / seconds.max(1e-9);
+        writeln!(out, "{all} in {seconds:.2} s, {} ({speed:.0} ticks/s)", count(ticks, "tick"))?;
     }
     out.flush()?;
-    total.result(files.len())
+    let diverged = verified.iter().filter(|report| report.divergence.is_some()).count();
+    let errors: Vec<&String> = reports.iter().filter_map(|report| report.error.as_ref()).collect();
+    match errors[..] {
+        [] if diverged == 0 => Ok(()),
+        [] => Err(CliError::Check(format!("{diverged} of {all} diverged from the rules"))),
+        [error] => Err(CliError::Input(error.clone())),
+        _ => Err(CliError::Input(format!("{} cannot be read", count(errors.len(), "file")))),
+    }
 }
 
 pub(crate) fn list_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
@@ -92,70 +108,10 @@ fn is_recording(path: &Path) -> bool {
     path.is_file() && !name.starts_with('.') && (name.ends_with(".jsonl") || name.ends_with(".jsonl.gz"))
 }
 
-#[derive(Default)]
-struct Total {
-    ticks: usize,
-    elapsed: Duration,
-    diverged: usize,
-    unreadable: Vec<String>,
-}
-
-impl Total {
-    fn count(&mut self, result: &Result<VerifyReport, RecordingError>, elapsed: Duration) {
-        self.elapsed += elapsed;
-        match result {
-            Ok(report) => {
-                self.ticks += report.ticks;
-                self.diverged += usize::from(report.divergence.is_some());
-            }
-            Err(error) => self.unreadable.push(error.to_string()),
-        }
-    }
-
-    fn speed(&self) -> String {
-        let seconds = self.elapsed.as_secs_f64();
-        format!("{seconds:.2} s, {} ({:.0} ticks/s)", count(self.ticks, "tick"), self.ticks as f64 / seconds.max(1e-9))
-    }
-
-    fn result(&self, files: usize) -> Result<(), CliError> {
-        match (self.unreadable.as_slice(), self.diverged) {
-            ([], 0) => Ok(()),
-            ([], diverged) => {
-                Err(CliError::Check(format!("{diverged} of {} diverged from the rules", count(files, "file"))))
-            }
-            ([error], _) => Err(CliError::Input(error.clone())),
-            (errors, _) => Err(CliError::Input(format!("{} cannot be read", count(errors.len(), "file")))),
-        }
-    }
-}
-
-fn write_json(
-    path: &Path,
-    result: &Result<VerifyReport, RecordingError>,
-    elapsed: Duration,
-    out: &mut impl Write,
-) -> Result<(), CliError> {
-    let file_report = FileReport {
-        file: &path.to_string_lossy(),
-        report: result.as_ref().ok(),
-        seconds: elapsed.as_secs_f64(),
-        error: result.as_ref().err().map(ToString::to_string),
-    };
-    Ok(write_line(out, &file_report)?)
-}
-
-fn write_text(
-    path: &Path,
-    result: &Result<VerifyReport, RecordingError>,
-    out: &mut impl Write,
-) -> Result<(), CliError> {
-    let file = path.display().to_string();
-    let report = match result {
-        Ok(report) => report,
-        Err(error) => return out.say(error.to_string()),
-    };
+fn write_text(FileReport { file, report, error, .. }: &FileReport, out: &mut impl Write) -> Result<(), CliError> {
+    let Some(report) = report else { return out.say(error.as_deref().unwrap_or_default()) };
     if let Some(divergence) = &report.divergence {
-        return write_divergence(&file, divergence, out);
+        return write_divergence(file, divergence, out);
     }
     let score = report.score.map(|score| format!(", score {score}")).unwrap_or_default();
     let (ticks, end) = (count(report.ticks, "tick"), ending(report.status, report.tick));
