@@ -55,7 +55,9 @@ def test_failure_is_in_the_verdict_the_json_and_the_report(battles: dict[str, tu
     trouble, _, rest = sentence.partition(". ")
     assert re.fullmatch(TROUBLES[what], trouble), sentence
     assert rest.startswith("Too few games to tell bot from safest") if what == "late" else rest == COMPARES, sentence
-    assert (done.returncode, done.stderr) == (1, f"error: {trouble} (--allow-failures accepts this)\n")
+    brief, _, first = trouble.partition("; first: ")
+    assert (done.returncode, done.stderr) == (1, f"error: {brief} (--allow-failures accepts this)\n")
+    assert not first or done.stdout.count(first) == 1, done.stdout
     result = json.loads(page.with_suffix(".json").read_text())
     assert result["sentence"] == sentence and result["verdict"]["troubles"] == [trouble], result
     assert result["verdict"]["outcome"] == ("undecided" if what == "late" else "failed"), result

@@ -25,16 +25,9 @@ pub struct ExternalSummary {
     pub mistakes: Mistakes,
     /// The first failure of each kind, with its map, sample (from 1), tick and description.
     pub failures: Vec<String>,
-    /// A description of the failures. Without failures, a note if the bot missed at least
-    /// [`LATE_SHARE`] of its ticks.
+    /// The number of failures and the first of them, or how often the bot was late; see
+    /// [`Self::brief_trouble`].
     pub trouble: Option<String>,
-}
-
-/// The number of games in which a bot failed in one particular way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FailureCount {
-    pub kind: FailureKind,
-    pub games: u64,
 }
 
 pub fn external_summaries(series: &Series, games: &Games) -> Vec<ExternalSummary> {
@@ -87,15 +80,8 @@ impl ExternalSummary {
         }
     }
 
-    /// The number of games for each kind of failure that occurred.
-    pub fn failure_counts(&self) -> Vec<FailureCount> {
-        let games = [self.crashed, self.disconnected, self.silent, self.garbage, self.over_limit];
-        let count = |(kind, games)| FailureCount { kind, games };
-        FailureKind::ALL.into_iter().zip(games).map(count).filter(|count| count.games > 0).collect()
-    }
-
     pub fn failed(&self) -> u64 {
-        self.failure_counts().iter().map(|count| count.games).sum()
+        self.crashed + self.disconnected + self.silent + self.garbage + self.over_limit
     }
 
     /// True if the bot failed in at least half of its games, so the results say little about its
@@ -104,13 +90,15 @@ impl ExternalSummary {
         self.failed() > 0 && 2 * self.failed() >= self.games
     }
 
-    fn trouble_words(&self) -> Option<String> {
-        let (name, games) = (&self.planner, self.games);
-        let counts = self.failure_counts();
-        if let Some(first) = self.failures.first() {
-            let kinds: Vec<String> = counts.iter().map(|count| format!("{} in {}", count.kind, count.games)).collect();
-            let games = counted(games, "game", "games");
-            return Some(format!("{name} {} of {games}; first: {first}", kinds.join(" and ")));
+    /// Says in how many games the bot failed. Without failures, says how often it was late if it
+    /// missed at least [`LATE_SHARE`] of its ticks.
+    pub fn brief_trouble(&self) -> Option<String> {
+        let name = &self.planner;
+        if self.failed() > 0 {
+            let counts = [self.crashed, self.disconnected, self.silent, self.garbage, self.over_limit];
+            let kinds = FailureKind::ALL.into_iter().zip(counts).filter(|(_, games)| *games > 0);
+            let kinds: Vec<String> = kinds.map(|(kind, games)| format!("{kind} in {games}")).collect();
+            return Some(format!("{name} {} of {}", kinds.join(" and "), counted(self.games, "game", "games")));
         }
         let ticks = self.commands + self.missed_ticks;
         let (missed, share) = (self.missed_ticks, self.missed_ticks as f64 / ticks.max(1) as f64);
@@ -118,5 +106,10 @@ impl ExternalSummary {
         is_late.then(|| {
             format!("{name} was late: {missed} of {ticks} ticks ({:.0}%) passed without its command", 100.0 * share)
         })
+    }
+
+    fn trouble_words(&self) -> Option<String> {
+        let first = self.failures.first().map_or_else(String::new, |first| format!("; first: {first}"));
+        Some(self.brief_trouble()? + &first)
     }
 }

@@ -54,7 +54,7 @@ pub use external::{
     BridgeError, BridgeReport, ExternalBot, ExternalGame, ExternalOptions, ExternalTick, PlayedGame, Program,
     ProgramEnd, SILENT_TICKS_MAX, STARTUP_TIME, Transport, bridge, play_external,
 };
-pub use external_summary::{ExternalSummary, FailureCount, LATE_SHARE, external_summaries};
+pub use external_summary::{ExternalSummary, LATE_SHARE, external_summaries};
 pub use game::{GameError, TEAM, play};
 pub use ladder::{
     EntrantState, LadderError, LadderGame, LadderNews, LadderOptions, LadderRequest, LadderRow, LadderStanding,

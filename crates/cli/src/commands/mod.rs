@@ -27,6 +27,8 @@ mod solve;
 mod verify;
 mod view;
 
+pub(crate) use series::Judgement;
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Analyse(analyse::AnalyseArgs),

@@ -72,10 +72,8 @@ pub(crate) struct TournamentArgs {
 /// The result of a command, as it is written in JSON.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Judgement {
-    Evaluation {
-        planners: Vec<PlannerEvaluation>,
-    },
+pub(crate) enum Judgement {
+    Evaluation,
     Battle {
         #[serde(flatten)]
         result: Box<Match>,
@@ -98,9 +96,7 @@ pub(crate) fn eval(args: &EvalArgs, invocation: &Invocation<'_>, out: &mut impl 
         few if few.len() <= TITLE_PLANNERS => few.join(", "),
         many => format!("{} planners", many.len()),
     };
-    let title = format!("evaluation of {planners}");
-    let results = EntrantResults::of(&run.series, &run.games);
-    finish(run, (title, String::new()), Judgement::Evaluation { planners: results.planners.clone() }, &results, out)
+    run.finish(&format!("evaluation of {planners}"), None, &Judgement::Evaluation, out)
 }
 
 pub(crate) fn battle(args: &BattleArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
@@ -111,8 +107,7 @@ pub(crate) fn battle(args: &BattleArgs, invocation: &Invocation<'_>, out: &mut i
     let result = Match::of(&run.series, &run.games, [0, 1], sprt, args.series.margin());
     let title = format!("{} against {}", result.left, result.right);
     let judgement = Judgement::Battle { note: result.note(), sentence: result.sentence(), result: Box::new(result) };
-    let results = EntrantResults::of(&run.series, &run.games);
-    finish(run, (title.clone(), title), judgement, &results, out)
+    run.finish(&title, Some(&title), &judgement, out)
 }
 
 pub(crate) fn tournament(
@@ -125,45 +120,38 @@ pub(crate) fn tournament(
     let monitor = run.play(options)?;
     let result = Tournament::of(&run.series, &run.games, &monitor, args.series.margin());
     let title = |kind: &str| format!("{kind} of {} entrants", args.entrants.len());
-    let titles = (title("tournament"), title(if args.gauntlet { "gauntlet" } else { "tournament" }));
-    let results = EntrantResults::of(&run.series, &run.games);
-    finish(run, titles, Judgement::Tournament { sentence: result.sentence(), result }, &results, out)
+    let heading = title(if args.gauntlet { "gauntlet" } else { "tournament" });
+    let judgement = Judgement::Tournament { sentence: result.sentence(), result };
+    run.finish(&title("tournament"), Some(&heading), &judgement, out)
 }
 
-/// Writes the report and the results. `titles` are those of the report and of the text.
-fn finish(
-    run: SeriesRun<'_>,
-    (title, heading): (String, String),
-    judgement: Judgement,
-    results: &EntrantResults,
-    out: &mut impl Write,
-) -> Result<(), CliError> {
-    let shown = match &judgement {
-        Judgement::Evaluation { .. } => ReportResult::default(),
-        Judgement::Battle { result, .. } => ReportResult { battle: Some(result), ..ReportResult::default() },
-        Judgement::Tournament { result, .. } => ReportResult { tournament: Some(result), ..ReportResult::default() },
-    };
-    run.finish(&title, &judgement, shown, results, out, |run, out| {
-        let heading = if heading.is_empty() { heading } else { format!("{heading}: ") };
-        out.say(heading + &run.heading())?;
-        match &judgement {
-            Judgement::Evaluation { planners } => {
-                planners.iter().try_for_each(|planner| write_planner(planner, out))?
-            }
-            Judgement::Battle { result, .. } => write_battle(result, out)?,
-            Judgement::Tournament { result, .. } => write_tournament(result, out)?,
+impl Judgement {
+    pub fn shown(&self) -> ReportResult<'_> {
+        match self {
+            Self::Evaluation => ReportResult::default(),
+            Self::Battle { result, .. } => ReportResult { battle: Some(result), ..ReportResult::default() },
+            Self::Tournament { result, .. } => ReportResult { tournament: Some(result), ..ReportResult::default() },
+        }
+    }
+
+    /// Writes the tables and then the sentences.
+    pub fn write(&self, results: &EntrantResults, out: &mut impl Write) -> Result<(), CliError> {
+        match self {
+            Self::Evaluation => results.planners.iter().try_for_each(|planner| write_planner(planner, out))?,
+            Self::Battle { result, .. } => write_battle(result, out)?,
+            Self::Tournament { result, .. } => write_tournament(result, out)?,
         }
         write_costs(results, out)?;
-        let sentences = match &judgement {
-            Judgement::Evaluation { .. } => results.troubles(),
-            Judgement::Battle { result, note, sentence } => {
+        let sentences = match self {
+            Self::Evaluation => results.troubles(),
+            Self::Battle { result, note, sentence } => {
                 let sprt = result.sprt.as_ref().map(|sprt| {
                     let (ratio, low, high) = (sprt.log_likelihood_ratio, sprt.low, sprt.high);
                     format!("SPRT: log-likelihood ratio {ratio:.2}; H0 is accepted at {low:.2}, H1 at {high:.2}")
                 });
                 sprt.into_iter().chain(note.clone()).chain([sentence.clone()]).collect()
             }
-            Judgement::Tournament { result, sentence } => {
+            Self::Tournament { result, sentence } => {
                 let deterministic = result.standing.iter().filter(|standing| standing.is_deterministic);
                 let repeated = deterministic.map(|Standing { planner, games, .. }| {
                     format!("{planner} is deterministic: {} distinct games of {}", games.distinct_games, games.games)
@@ -175,7 +163,7 @@ fn finish(
             writeln!(out)?;
         }
         sentences.iter().try_for_each(|sentence| out.say(sentence))
-    })
+    }
 }
 
 fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result<(), CliError> {
@@ -314,9 +302,11 @@ fn write_costs(EntrantResults { planners, external }: &EntrantResults, out: &mut
     writeln!(out)?;
     write_table(planners.iter().map(row), out)?;
     for bot in external {
-        bot.failures.iter().try_for_each(|failure| out.say(format!("{} {failure}", bot.planner)))?;
-        if !bot.mistakes.is_empty() {
-            out.say(format!("{}: {}", bot.planner, bot.mistakes.words()))?;
+        // The first failure is in the verdict, and may list the mistakes that led to it.
+        bot.failures.iter().skip(1).try_for_each(|failure| out.say(format!("{} {failure}", bot.planner)))?;
+        let mistakes = bot.mistakes.words();
+        if !bot.failures.iter().any(|failure| failure.contains(&mistakes)) && !mistakes.is_empty() {
+            out.say(format!("{}: {mistakes}", bot.planner))?;
         }
     }
     Ok(())

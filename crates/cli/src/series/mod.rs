@@ -21,8 +21,9 @@ use getaway_arena::{
 
 use getaway_runs::stats::{WinDrawLoss, average};
 
-use crate::arguments::{SeriesArgs, WorkerArgs};
-use crate::output::{OutputArgs, OutputFile, Progress, count, points, shell_quoted};
+use crate::arguments::{GamesArgs, SeriesArgs, WorkerArgs};
+use crate::commands::Judgement;
+use crate::output::{OutputArgs, OutputFile, Progress, Say, count, points, shell_quoted};
 use crate::{CliError, Invocation};
 pub(crate) use replays::replay_json;
 use replays::report_replays;
@@ -37,13 +38,15 @@ pub(crate) const RERUN: &str = "interrupted: rerun the same command to continue"
 const SCHEMA: u32 = 2;
 
 #[derive(Serialize)]
-struct Output<'a, R> {
+struct Output<'a> {
     schema: u32,
     #[serde(flatten)]
     settings: Settings,
     entrants: Vec<EntrantOutput<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    planners: Option<&'a Vec<PlannerEvaluation>>,
     #[serde(flatten)]
-    result: R,
+    judgement: &'a Judgement,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     external: &'a [ExternalSummary],
 }
@@ -217,34 +220,45 @@ impl<'a> SeriesRun<'a> {
 
     /// Writes the results and the report. Fails if either cannot be written, if the series was
     /// interrupted or, without `--allow-failures`, if an external bot failed or was often late.
-    pub fn finish<W: Write>(
+    pub fn finish(
         self,
         title: &str,
-        result: impl Serialize,
-        shown: ReportResult<'_>,
-        results: &EntrantResults,
-        out: &mut W,
-        write_text: impl FnOnce(&Self, &mut W) -> Result<(), CliError>,
+        heading: Option<&str>,
+        judgement: &Judgement,
+        out: &mut impl Write,
     ) -> Result<(), CliError> {
-        let (settings, entrants) = (self.settings(), results.outputs(&self.series));
-        let output = Output { schema: SCHEMA, settings, entrants, result, external: &results.external };
+        let results = EntrantResults::of(&self.series, &self.games);
+        let output = Output {
+            schema: SCHEMA,
+            settings: self.settings(),
+            entrants: results.outputs(&self.series),
+            planners: matches!(judgement, Judgement::Evaluation).then_some(&results.planners),
+            judgement,
+            external: &results.external,
+        };
         let json = serde_json::to_string(&output)?;
         // Print the results even if the report cannot be written.
+        let shown = judgement.shown();
         let written = self.report.as_ref().map_or(Ok(()), |files| self.write_report(files, title, shown, &json));
         if self.args.games.json {
             writeln!(out, "{json}")?;
         } else {
-            write_text(&self, out)?;
+            let heading = heading.map_or_else(String::new, |heading| format!("{heading}: "));
+            out.say(heading + &self.heading())?;
+            judgement.write(&results, out)?;
         }
         // Flush, so that the results appear before the error.
         out.flush()?;
         written?;
-        let allows_failures = self.args.allow_failures;
+        let SeriesArgs { allow_failures, games: GamesArgs { json, .. }, .. } = *self.args;
         self.end()?;
-        match results.troubles() {
-            troubles if troubles.is_empty() || allows_failures => Ok(()),
-            troubles => Err(CliError::Check(format!("{} (--allow-failures accepts this)", troubles.join("; ")))),
+        // The text already describes the failures.
+        let brief = || results.external.iter().filter_map(ExternalSummary::brief_trouble).collect();
+        let troubles = if json { results.troubles() } else { brief() };
+        if troubles.is_empty() || allow_failures {
+            return Ok(());
         }
+        Err(CliError::Check(format!("{} (--allow-failures accepts this)", troubles.join("; "))))
     }
 
     fn write_report(

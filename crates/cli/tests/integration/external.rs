@@ -182,12 +182,13 @@ fn failed_game_loses_to_an_equal_score_without_failure() {
     let args = ["battle", &bot, broken, "--map", "snail", "--samples", "2", "--restart", "--tick-ms", "1000"];
     let output = getaway(&args);
     let text = String::from_utf8_lossy(&output.stdout);
-    let trouble = "broken crashed in 2 of 2 games; first: crashed on snail, sample 1, tick 1: exit code 1";
-    let expected = format!("{trouble}. So the games do not show how stays and broken compare.");
+    let (brief, first) = ("broken crashed in 2 of 2 games", "crashed on snail, sample 1, tick 1: exit code 1");
+    let expected = format!("{brief}; first: {first}. So the games do not show how stays and broken compare.");
     assert_eq!(text.lines().last(), Some(expected.as_str()), "{text}");
+    assert_eq!(text.matches(first).count(), 1, "{text}");
     assert_eq!(
         (output.status.code(), error_line(&output)),
-        (Some(1), format!("{trouble} (--allow-failures accepts this)"))
+        (Some(1), format!("{brief} (--allow-failures accepts this)"))
     );
     let report: Value =
         serde_json::from_str(&succeeds(&[&args[..], &["--json", "--allow-failures"]].concat())).unwrap();
