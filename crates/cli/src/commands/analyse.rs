@@ -5,16 +5,17 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
-use getaway::game::{Rules, Status};
+use getaway::game::{Move, Plan, Rules, State, Status};
 use getaway::map::Map;
 use getaway::planner::Budget;
 use getaway::protocol::write_line;
-use getaway_viewer::{ANALYSIS_TICKS, Analysis, GameLog, RecordingSource};
+use getaway::solve::{Solution, solve};
+use getaway_viewer::{ANALYSIS_TICKS, Analysis, GameLog, LossKind, RecordingSource};
 
 use crate::CliError;
 use crate::arguments::{ANY, MapArgs, RulesArgs, integer};
 use crate::error::at;
-use crate::output::{Progress, Say, ending};
+use crate::output::{Progress, Say, count, ending, or_dash, write_table};
 
 const MOVES_SHOWN: usize = 60;
 const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
@@ -52,6 +53,54 @@ struct AnalyseOutput<'a> {
     file: String,
     #[serde(flatten)]
     analysis: &'a Analysis,
+    #[serde(flatten)]
+    doomed: Option<&'a DoomedGame>,
+}
+
+/// A game on a map that cannot be survived, beside the best possible game.
+#[derive(Serialize)]
+struct DoomedGame {
+    best_tick: u16,
+    best_line: Plan,
+    costly_moves: Vec<CostlyMove>,
+}
+
+/// A move after which the best possible game is `cost_ticks` shorter than before it.
+#[derive(Serialize)]
+struct CostlyMove {
+    tick: u16,
+    played: Option<Move>,
+    better: Option<Move>,
+    cost_ticks: u16,
+}
+
+impl DoomedGame {
+    /// Finds the costly moves by bisection. Returns `None` if a search with this budget does not find
+    /// the best line from a state and prove that no line is longer.
+    fn of(log: &GameLog, budget: Budget) -> Option<Self> {
+        let states = log.ticks.iter().map_while(|tick| tick.state.as_ref()).chain(&log.last);
+        let states: Vec<&State> = states.collect();
+        let best = |index: usize| Some(solve(&log.world, states[index], budget)).filter(Solution::is_optimal);
+        let (first, end) = (best(0)?, states.len() - 1);
+        let (best_tick, best_line) = (first.final_tick, Plan::from(&first.moves[..]));
+        let mut costly_moves = Vec::new();
+        let mut open = vec![[(0, first), (end, best(end)?)]];
+        while let Some([(low, before), (high, after)]) = open.pop() {
+            if before.final_tick <= after.final_tick {
+                continue;
+            }
+            if high == low + 1 {
+                let (played, better) = (log.ticks[low].played, before.moves.first().copied());
+                let cost_ticks = before.final_tick - after.final_tick;
+                costly_moves.push(CostlyMove { tick: states[low].tick(), played, better, cost_ticks });
+                continue;
+            }
+            let middle = usize::midpoint(low, high);
+            let found = best(middle)?;
+            open.extend([[(middle, found.clone()), (high, after)], [(low, before), (middle, found)]]);
+        }
+        Some(Self { best_tick, best_line, costly_moves })
+    }
 }
 
 pub(crate) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliError> {
@@ -59,13 +108,17 @@ pub(crate) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliErr
     let limit = Budget::time(Duration::from_millis(args.time_limit_ms));
     let progress = Progress::open_ended();
     progress.set_message(format!("analysing {}", args.recording.display()));
-    let analysis = Analysis::of_log(&log, limit.and(Budget::ticks(args.budget_ticks)));
+    let budget = limit.and(Budget::ticks(args.budget_ticks));
+    let analysis = Analysis::of_log(&log, budget);
+    let is_doomed = analysis.kind == Some(LossKind::DoomedMap);
+    let doomed = if is_doomed { DoomedGame::of(&log, budget) } else { None };
     drop(progress);
     if args.json {
         let file = args.recording.display().to_string();
-        return Ok(write_line(out, &AnalyseOutput { file, analysis: &analysis })?);
+        return Ok(write_line(out, &AnalyseOutput { file, analysis: &analysis, doomed: doomed.as_ref() })?);
     }
-    write_text(&log, &analysis, out)
+    write_text(&log, &analysis, out)?;
+    doomed.map_or(Ok(()), |doomed| write_doomed(&doomed, &analysis, out))
 }
 
 pub(crate) fn read(file: &Path, with: Option<&Path>, maps: &MapArgs, rules: &RulesArgs) -> Result<GameLog, CliError> {
@@ -112,11 +165,36 @@ fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Resul
         out.say(format!("Last tick from which survival was possible: {tick} ({proof})"))?;
     }
     write_curve(analysis, tick, out)?;
-    let line = analysis.line.as_ref().map(ToString::to_string).unwrap_or_default();
+    writeln!(out, "A surviving line, from tick {tick} on:")?;
+    write_line_of_moves(&analysis.line.clone().unwrap_or_default(), out)
+}
+
+fn write_line_of_moves(line: &Plan, out: &mut impl Write) -> Result<(), CliError> {
+    let line = line.to_string();
     let rest = line.len().saturating_sub(MOVES_SHOWN);
     let more = if rest > 0 { format!("… and {rest} more moves (--json prints all)") } else { String::new() };
-    writeln!(out, "A surviving line, from tick {tick} on:")?;
     out.say(format!("{}{more}", &line[..line.len() - rest]))
+}
+
+fn write_doomed(doomed: &DoomedGame, analysis: &Analysis, out: &mut impl Write) -> Result<(), CliError> {
+    let DoomedGame { best_tick, best_line, costly_moves } = doomed;
+    let (lost, moves) = (best_tick.saturating_sub(analysis.final_tick), count(costly_moves.len(), "move"));
+    out.say(match lost {
+        0 => format!("No line ends later than tick {best_tick} (proven): this game was the best possible"),
+        lost => format!("The best possible game ends at tick {best_tick} (proven): {moves} cost {lost} ticks"),
+    })?;
+    let name = |player_move: Option<Move>| or_dash(player_move.map(|player_move| player_move.to_string()));
+    let row = |costly: &CostlyMove| {
+        vec![
+            ("TICK", costly.tick.to_string()),
+            ("<PLAYED", name(costly.played)),
+            ("<BETTER", name(costly.better)),
+            ("COST IN TICKS", costly.cost_ticks.to_string()),
+        ]
+    };
+    write_table(costly_moves.iter().map(row), out)?;
+    writeln!(out, "A best line, from tick {} on:", analysis.first_tick)?;
+    write_line_of_moves(best_line, out)
 }
 
 fn write_commands(analysis: &Analysis, out: &mut impl Write) -> Result<(), CliError> {

@@ -49,3 +49,24 @@ fn other_rules_make_it_another_game() {
         "{error}"
     );
 }
+
+#[test]
+fn game_on_a_doomed_map_is_compared_with_the_best_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (map, saved) = (path("corridor.txt"), path("game.jsonl"));
+    std::fs::write(&map, "###########\n#...P....S#\n###########\n").unwrap();
+    program::succeeds(&["play", &map, "--planner", "random", "--no-jump", "--save", &saved]);
+    let best: Value = serde_json::from_str(&program::succeeds(&["solve", &map, "--no-jump", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&program::succeeds(&["analyse", &saved, "--no-jump", "--json"])).unwrap();
+    let number = |value: &Value| value.as_u64().unwrap();
+    let (final_tick, best_tick) = (number(&report["final_tick"]), number(&report["best_tick"]));
+    assert_eq!((&report["kind"], 5 * best_tick), (&"doomed_map".into(), number(&best["bound"])));
+    assert_eq!(report["best_line"].as_str().unwrap().len() as u64, best_tick - 1);
+    let costly = report["costly_moves"].as_array().unwrap();
+    let cost: u64 = costly.iter().map(|costly| number(&costly["cost_ticks"])).sum();
+    assert!(final_tick < best_tick && cost == best_tick - final_tick, "{report}");
+    let text = program::succeeds(&["analyse", &saved, "--no-jump"]);
+    let sentence = format!("The best possible game ends at tick {best_tick} (proven): {} move", costly.len());
+    assert!(text.contains(&sentence) && text.contains("\nA best line, from tick 1 on:\n"), "{text}");
+}
