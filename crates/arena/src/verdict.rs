@@ -25,7 +25,7 @@ const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
 /// Two one-sided tests at [`SIGNIFICANCE`] are equivalent to an interval with this confidence.
 const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
 /// The further games that are planned should detect the difference with this probability.
-/// `docs/records/benchmarks.md#calibration` shows how often they suffice.
+/// `docs/records/measurements.md#calibration` shows how often they suffice.
 const POWER: f64 = 0.9;
 /// The variance of the difference of two independent scores is at most half the square of their
 /// range.
