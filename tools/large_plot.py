@@ -14,7 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from bank_plot import HEIGHT, LEFT, PANEL_HEIGHT, PANEL_WIDTH, TOP, WIDTH, curve, panel, text, write
+from hard_maps_plot import HEIGHT, LEFT, PANEL_HEIGHT, PANEL_WIDTH, TOP, WIDTH, curve, panel, text, write
 
 BENCHMARK = Path(__file__).resolve().parents[1] / "benchmark"
 SOLVE_MS = 15_000

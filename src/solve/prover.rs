@@ -291,7 +291,7 @@ impl<const N: usize> Target<N> {
 }
 
 /// Sizes of tile sets, in 64-bit words. Each size makes the library slower to build, and the
-/// playground larger to download. The small size suffices for the maps of `benches/bank.csv`.
+/// playground larger to download. The small size suffices for the maps of `benches/hard_maps.csv`.
 pub(super) const SMALL: usize = 6;
 pub(super) const LARGE: usize = 16;
 

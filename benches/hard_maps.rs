@@ -1,5 +1,5 @@
-//! Solves small maps that are hard to survive (the bank), each on one thread, and writes a CSV row
-//! for each map: `cargo bench --package getaway-benches --bench bank -- --out bank.csv`. Options:
+//! Solves small maps that are hard to survive, each on one thread, and writes a CSV row for each:
+//! `cargo bench --package getaway-benches --bench hard_maps -- --out hard_maps.csv`. Options:
 //! - `--set SET`: `no-jump` or `jump` (192 maps in that variant), `crowd` (20 no-jump maps with 32
 //!   threats), or `generated` (2,000 varied maps, in both variants). Default: the first three.
 //! - `--time-ms MS`: processor time per map (default: 10000).
@@ -11,7 +11,7 @@
 //! - `--out FILE`: the file to write (default: standard output).
 //! - `--verify 1`: verify the certificates with the literal model (`crates/reference`).
 //!
-//! `cargo test --package getaway-benches --bench bank` solves and verifies only every 64th map.
+//! `cargo test --package getaway-benches --bench hard_maps` solves and verifies only every 64th map.
 //!
 //! Guarantees: the bench replays the line of every map before it writes the row. With `--verify 1`,
 //! the run fails if the literal model refuses a certificate.

@@ -1,5 +1,5 @@
-"""Draws the results of `cargo bench --package getaway-benches --bench bank`:
-`python tools/bank_plot.py benches/bank.csv benches/generated.csv docs/hardness.svg`.
+"""Draws the results of `cargo bench --package getaway-benches --bench hard_maps`:
+`python tools/hard_maps_plot.py benches/hard_maps.csv benches/generated_maps.csv docs/hardness.svg`.
 
 The plots cover only no-jump maps. The left plot shows the shares of the verdicts by the number of
 loops in the streets. The other two show the median and the upper quartile of the time to decide a
@@ -106,10 +106,10 @@ def times(index: int, title: str, axis: str, groups: dict[str, list[Row]]) -> li
     return parts + panel(index, title, axis, list(groups))
 
 
-def main(bank: Path, generated: Path, out: Path) -> None:
+def main(hard_maps: Path, generated: Path, out: Path) -> None:
     """Draws the shares of the verdicts from both files, and the times from `generated` only."""
     read: Callable[[Path], list[Row]] = lambda path: list(csv.DictReader(path.open()))
-    maps = [row for row in read(bank) if row["set"] == "no-jump"]
+    maps = [row for row in read(hard_maps) if row["set"] == "no-jump"]
     rows = read(generated)
     no_jump = [row for row in rows if row["set"].endswith("no-jump")]
     threats: dict[str, list[Row]] = defaultdict(list)
