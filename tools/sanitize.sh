@@ -30,7 +30,7 @@ if [ "${1:-}" = --python ]; then
     prepare_venv
     install --requirement tools/requirements-arrays.txt
     # shellcheck disable=SC2086 # An empty $toolchain must not become an argument.
-    cargo $toolchain build --release --target "$host" -p getaway-python
+    cargo $toolchain build --release --target "$host" -p getaway-extension
     package=$CARGO_TARGET_DIR/python
     mkdir -p "$package/getaway"
     cp python/getaway/*.py "$package/getaway/"

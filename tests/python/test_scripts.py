@@ -72,14 +72,14 @@ def test_source_distribution_has_every_file_that_cargo_reads(tmp_path: Path) -> 
         files.extractall(tmp_path, filter="data")
     folder = tmp_path / archive.name.removesuffix(".tar.gz")
     metadata = subprocess.run(
-        ["cargo", "metadata", "--no-deps", "--format-version", "1", "--manifest-path", str(folder / "crates" / "python" / "Cargo.toml")],
+        ["cargo", "metadata", "--no-deps", "--format-version", "1", "--manifest-path", str(folder / "crates" / "extension" / "Cargo.toml")],
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
     )
     assert metadata.returncode == 0, metadata.stderr
     packages = {package["name"] for package in json.loads(metadata.stdout)["packages"]}
-    assert {"getaway", "getaway-cli", "getaway-python"} <= packages
+    assert {"getaway", "getaway-cli", "getaway-extension"} <= packages
 
 
 def test_purpose_of_a_dependency_is_the_comment_on_its_own_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
