@@ -344,7 +344,7 @@ def replay(chart, actions):
     game = Game(chart)
     for at, letter in enumerate(actions):
         if game.is_over():
-            raise Refused(f"the game is over in tick {game.tick}, before move {at + 1}")
+            raise Refused(f"the game is over at tick {game.tick}, before move {at + 1}")
         game.step(letter)
     return game.tick
 
@@ -384,7 +384,7 @@ class Threat:
         chart, tiles = self.chart, sorted(self.chart.open)
         if self.style == "owl":
             if self.board.moves_before_look(chart.rules, tick):
-                raise Refused(f"an owl cannot join in tick {tick}: it does not look in its next move")
+                raise Refused(f"an owl cannot join at tick {tick}: it does not look in its next move")
             return [(tile, ()) for tile in tiles]
         if self.style == "hawk":
             return [(tile, self.all_memories(tile)) for tile in tiles]
@@ -965,10 +965,10 @@ def same_rules(some, others):
 def check_certificate(chart, certificate, is_proof_checked=True, max_steps=None):
     final_tick = replay(chart, certificate.actions)
     if final_tick != certificate.final_tick:
-        raise Refused(f"the line ends in tick {final_tick}, not in {certificate.final_tick}")
+        raise Refused(f"the line ends at tick {final_tick}, not at {certificate.final_tick}")
     bound_tick, end = certificate.bound_tick, certificate.end
     if final_tick > bound_tick:
-        raise Refused(f"the line ends in tick {final_tick}, after the bound of {bound_tick}")
+        raise Refused(f"the line ends at tick {final_tick}, after the bound of {bound_tick}")
     if end == "none":
         if bound_tick != LAST_TICK + 1:
             raise Refused(f"end is none: expected a bound of {LAST_TICK + 1}, found {bound_tick}")

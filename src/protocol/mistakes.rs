@@ -67,11 +67,11 @@ impl Mistakes {
     }
 
     /// Each kind with its number and its first example, such as `57 invalid actions, the first
-    /// {"type":"LEFT"} in tick 1: expected {"type": T}, ...`.
+    /// {"type":"LEFT"} at tick 1: expected {"type": T}, ...`.
     pub fn words(&self) -> String {
         let words = self.0.iter().map(|Mistake { kind, tick, example, error, count }| match count {
-            1 => format!("1 {kind}, {example} in tick {tick}: {error}"),
-            _ => format!("{count} {kind}s, the first {example} in tick {tick}: {error}"),
+            1 => format!("1 {kind}, {example} at tick {tick}: {error}"),
+            _ => format!("{count} {kind}s, the first {example} at tick {tick}: {error}"),
         });
         words.collect::<Vec<String>>().join("; ")
     }

@@ -533,7 +533,7 @@ mod tests {
         twice.merge(&found);
         assert_eq!(
             twice.words(),
-            r#"52 invalid actions, the first {} in tick 1: expected {"type": T}, where T is MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO; 32 invalid MOVE_TO actions, the first {"position":null,"type":"MOVE_TO"} in tick 14: expected {"type": "MOVE_TO", "position": {"x": number, "y": number}}"#
+            r#"52 invalid actions, the first {} at tick 1: expected {"type": T}, where T is MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO; 32 invalid MOVE_TO actions, the first {"position":null,"type":"MOVE_TO"} at tick 14: expected {"type": "MOVE_TO", "position": {"x": number, "y": number}}"#
         );
         let mut long = Mistakes::default();
         long.add_actions(7, &[Action::Unknown("é".repeat(1000).into())]);

@@ -235,7 +235,7 @@ impl Replay {
     /// Compares the player before the threats, because the threats' moves depend on the player.
     fn difference(&self, message: &GameMessage) -> Option<Difference> {
         if self.state.is_over() {
-            let expected = format!("no further state: the game ended in tick {}", self.state.tick());
+            let expected = format!("no further state: the game ended at tick {}", self.state.tick());
             return Some(Difference { path: "tick".to_owned(), expected, found: message.tick.to_string() });
         }
         self.tick_difference(message)

@@ -130,7 +130,7 @@ fn main() -> ExitCode {
         let start = Instant::now();
         let analysis = Analysis::of_states(world, &states, Some(name.clone()), Budget::ticks(ANALYSIS_TICKS));
         slowest = slowest.max(start.elapsed());
-        let id = format!("{name}, {planner}, seed {seed}, caught in tick {}", analysis.final_tick);
+        let id = format!("{name}, {planner}, seed {seed}, caught at tick {}", analysis.final_tick);
         let (Some(tick), Some(line), Status::Caught) = (analysis.last_savable_tick, &analysis.line, analysis.end)
         else {
             failed += 1;
@@ -143,7 +143,7 @@ fn main() -> ExitCode {
         world.play_moves(&mut state, line);
         if state.tick() != LAST_TICK + 1 {
             failed += 1;
-            println!("FAILED: {id}: the line from tick {tick} on ends in tick {}", state.tick());
+            println!("FAILED: {id}: the line from tick {tick} on ends at tick {}", state.tick());
         }
         let verdict = match is_doomed(world, &states[index + 1], options.limit) {
             Some(true) => {
@@ -159,7 +159,7 @@ fn main() -> ExitCode {
                 "not decided by exhaustive search"
             }
         };
-        println!("{id}: lost in tick {tick}, proven {}, {verdict}", analysis.is_proven);
+        println!("{id}: lost at tick {tick}, proven {}, {verdict}", analysis.is_proven);
     }
     println!(
         "{lost} lost games: {proven} proven, {confirmed} confirmed by exhaustive search, {open} beyond its limits, {failed} failed checks; slowest analysis {:.2} s",

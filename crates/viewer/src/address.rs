@@ -104,7 +104,7 @@ fn differing(rules: &Rules) -> serde_json::Map<String, Value> {
 #[serde(deny_unknown_fields)]
 pub struct Position {
     pub game: Game,
-    /// The number of moves made before the position: 0 in tick 1.
+    /// The number of moves made before the position: 0 at tick 1.
     pub index: usize,
 }
 

@@ -303,7 +303,7 @@ impl Analysis {
                     format!("Survived all {} ticks: {} points.", thousands(LAST_TICK.into()), thousands(self.score))
                 }
                 _ if ticks.is_empty() => {
-                    format!("The game is not over: in tick {final_tick} survival is still possible.")
+                    format!("The game is not over: at tick {final_tick} survival is still possible.")
                 }
                 _ => {
                     let catch = match &self.close_threats[..] {
@@ -314,7 +314,7 @@ impl Analysis {
                         ),
                     };
                     format!(
-                        "The recording ends in tick {final_tick}, where survival was still possible: the bot stopped or lost its connection{catch}."
+                        "The recording ends at tick {final_tick}, where survival was still possible: the bot stopped or lost its connection{catch}."
                     )
                 }
             };
@@ -323,19 +323,19 @@ impl Analysis {
             let count = self.commands.mispredicted;
             let ticks = if count == 1 { "1 earlier tick".to_owned() } else { format!("{count} earlier ticks") };
             return format!(
-                "Probably lost in tick {final_tick} because a threat moved in a way that the rules do not predict: the {} could reach the car, and threats had not moved as predicted in {ticks}.",
+                "Probably lost at tick {final_tick} because a threat moved in a way that the rules do not predict: the {} could reach the car, and threats had not moved as predicted in {ticks}.",
                 self.close_threats.join(" or the ")
             );
         }
         let caught = match self.end {
-            Status::Caught if self.catchers.is_empty() => format!("the car was caught in tick {final_tick}"),
-            Status::Caught => format!("the {} caught the car in tick {final_tick}", self.catchers.join(" and the ")),
-            _ => format!("the recording ends in tick {final_tick}"),
+            Status::Caught if self.catchers.is_empty() => format!("the car was caught at tick {final_tick}"),
+            Status::Caught => format!("the {} caught the car at tick {final_tick}", self.catchers.join(" and the ")),
+            _ => format!("the recording ends at tick {final_tick}"),
         };
         let (Some(index), Some(tick)) = (index, self.last_savable_tick) else {
             return match kind {
                 LossKind::DoomedMap => format!(
-                    "Lost before the first move: no line survives this map; the longest known line ends in tick {}, and {caught}.",
+                    "Lost before the first move: no line survives this map; the longest known line ends at tick {}, and {caught}.",
                     self.longest_tick.unwrap_or(final_tick)
                 ),
                 _ => format!("No surviving line was found from any tick, but survival was not ruled out; {caught}."),
@@ -345,7 +345,7 @@ impl Analysis {
         let better = self.line.as_ref().and_then(|line| line.first().copied());
         let better = better.map_or("another move", gerund);
         let lost =
-            if self.is_proven { format!("Lost in tick {tick}") } else { format!("Lost in tick {tick} or later") };
+            if self.is_proven { format!("Lost at tick {tick}") } else { format!("Lost at tick {tick} or later") };
         let wire = logged.and_then(|tick| tick.wire.as_deref());
         let stayed = format!("the car stayed where {better} would have survived, and {caught}.");
         match kind {
@@ -393,7 +393,7 @@ impl Analysis {
                     let (style, found, predicted) = (&styles[surprise.threat], surprise.found, surprise.predicted);
                     format!("the {style} moved to {found} where the rules predict {predicted}")
                 });
-                format!("Lost in tick {tick} because {surprise}: the move would otherwise have survived, and {caught}.")
+                format!("Lost at tick {tick} because {surprise}: the move would otherwise have survived, and {caught}.")
             }
             LossKind::LastTick => format!(
                 "Lost in the last tick of the game by the move of tick {tick}: the car {} where {better} would have survived, and {caught}.",

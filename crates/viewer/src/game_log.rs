@@ -68,7 +68,7 @@ pub struct GameLog {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OtherGame {
-    #[error("expected another recording of the same game, but the recordings differ in tick {0}")]
+    #[error("expected another recording of the same game, but the recordings differ at tick {0}")]
     Differs(u32),
     #[error("expected another recording of the same game, but the recordings share no tick")]
     Apart,
@@ -322,7 +322,7 @@ impl GameLog {
             {
                 let count = 1 + lost.count();
                 let tick = first.tick;
-                Some(format!("the server did not play {count} of the recorded commands, the first in tick {tick}"))
+                Some(format!("the server did not play {count} of the recorded commands, the first at tick {tick}"))
             }
             _ => note_on(&self.report),
         };

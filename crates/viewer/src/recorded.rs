@@ -16,7 +16,7 @@ pub(super) fn note_on(report: &VerifyReport) -> Option<String> {
     let divergence = report.divergence.as_ref()?;
     let getaway::recording::Divergence { tick, path, expected, found, .. } = divergence;
     Some(format!(
-        "diverges from the rules in tick {tick} ({path}: expected {expected}, found {found}); the rest is shown as recorded"
+        "diverges from the rules at tick {tick} ({path}: expected {expected}, found {found}); the rest is shown as recorded"
     ))
 }
 

@@ -134,7 +134,7 @@ def test_every_game_can_be_watched_from_the_file_alone(page: Page, evaluation: t
     row.get_by_role("link").click()
     viewer = watched(page)
     expect(page.locator("#watch-title")).to_contain_text(score)
-    expect(viewer.locator("#sentence")).to_contain_text("Lost in tick")
+    expect(viewer.locator("#sentence")).to_contain_text("Lost at tick")
     viewer.get_by_role("button", name="To the end").click()
     expect(viewer.locator("#tick")).to_have_text(ending.removeprefix("tick "))
     expect(viewer.locator("#score")).to_have_text(f"{int(score.replace(',', '')):,}")

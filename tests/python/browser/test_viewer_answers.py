@@ -38,7 +38,7 @@ from .conftest import (
 
 def test_page_says_why_the_game_was_lost(page: Page, view: View) -> None:
     open_analysed(page, view(str(CAUGHT)))
-    expect(page.locator("#sentence")).to_contain_text("Lost in tick 107 by a blunder: the car went right where ")
+    expect(page.locator("#sentence")).to_contain_text("Lost at tick 107 by a blunder: the car went right where ")
     expect(page.locator("#verdict")).to_contain_text("107 (proven)")
     expect(page.locator("#curve")).to_be_visible()
     page.locator("#go-decisive").click()
@@ -129,7 +129,7 @@ def test_human_plays_a_map_from_the_start_on_one_board(page: Page, view: View) -
     expect(page.locator("#outcome")).to_contain_text("caught by the")
     assert page.locator("#sentence").inner_text() == ""
     page.locator("#end-why").click()
-    expect(page.locator("#sentence")).to_contain_text("Lost in tick")
+    expect(page.locator("#sentence")).to_contain_text("Lost at tick")
     page.locator("#show-line").click()
     expect(page.locator("#other-title")).to_contain_text("the line that lives")
     assert page.evaluate("board.other.replay.header.status") == "complete"
@@ -145,7 +145,7 @@ def test_line_replaces_a_move_onto_a_threat(page: Page, view: View, tmp_path: Pa
     page.keyboard.press("ArrowRight")
     wait_until(page, "board.replay.isOver && board.index === 1")
     page.locator("#end-why").click()
-    expect(page.locator("#sentence")).to_contain_text("Lost in tick 1 by a blunder: the car went right where ")
+    expect(page.locator("#sentence")).to_contain_text("Lost at tick 1 by a blunder: the car went right where ")
     page.locator("#go-decisive").click()
     wait_until(page, "board.index === 0")
     page.locator("#show-line").click()
@@ -250,7 +250,7 @@ def test_unreadable_file_is_listed_with_its_error(page: Page, view: View, folder
     expect(broken).to_contain_text("broken <b>.jsonl, line 1: ")
     expect(broken.get_by_role("link")).to_have_count(0)
     page.get_by_role("link", name=re.compile("until-caught-2$")).click()
-    expect(page.locator("#sentence")).to_contain_text("Lost in tick 107")
+    expect(page.locator("#sentence")).to_contain_text("Lost at tick 107")
 
 
 def test_gallery_is_a_folder_of_pages(open_page: OpenPage, getaway_program: Path, folder: Path) -> None:
@@ -270,7 +270,7 @@ def test_gallery_is_a_folder_of_pages(open_page: OpenPage, getaway_program: Path
     expect(rows.filter(has_text="broken <b>")).to_contain_text("line 1: ")
     assert violations(page) == []
     page.get_by_role("link", name=re.compile("until-caught-2$")).click()
-    expect(page.locator("#sentence")).to_contain_text("Lost in tick 107")
+    expect(page.locator("#sentence")).to_contain_text("Lost at tick 107")
     page.get_by_role("button", name="games", exact=True).click()
     expect(rows).to_have_count(3)
     again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
@@ -285,7 +285,7 @@ def test_recording_can_be_dropped_onto_the_page(open_page: OpenPage, view: View,
     expect(page.locator("#title")).to_have_text("roundabout")
     expect(page.locator("#about")).to_contain_text("dropped game")
     wait_until(page, "session.recording?.name === 'dropped game'")
-    expect(page.locator("#sentence")).to_contain_text("The recording ends in tick 301")
+    expect(page.locator("#sentence")).to_contain_text("The recording ends at tick 301")
 
 
 def test_readable_files_are_opened_if_others_are_dropped_with_them(open_page: OpenPage, view: View) -> None:
@@ -411,7 +411,7 @@ def test_exported_page_has_the_answer_and_works_in_a_frame(page: Page, getaway_p
     (tmp_path / "notebook.html").write_text('<!doctype html><title>notebook</title><iframe src="game.html" width="900" height="700"></iframe>')
     page.goto((tmp_path / "notebook.html").as_uri())
     frame = page.frame_locator("iframe")
-    expect(frame.locator("#sentence")).to_contain_text("Lost in tick 107 by a blunder")
+    expect(frame.locator("#sentence")).to_contain_text("Lost at tick 107 by a blunder")
     frame.locator("#show-line").click()
     expect(frame.locator("#other-title")).to_contain_text("the line that lives")
     expect(frame.locator("#tab-play")).to_be_hidden()

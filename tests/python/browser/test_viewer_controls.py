@@ -268,7 +268,7 @@ def test_analysis_can_be_asked_for_again(open_page: OpenPage, view: View) -> Non
     page.goto(view(str(CAUGHT)))
     expect(page.locator("#sentence")).to_contain_text("a bot is playing: ask again")
     page.locator("#why").click()
-    expect(page.locator("#sentence")).to_contain_text("Lost in tick 107")
+    expect(page.locator("#sentence")).to_contain_text("Lost at tick 107")
 
 
 def test_list_sorts_by_every_column(page: Page, view: View) -> None:

@@ -29,11 +29,11 @@ fn text_says_why_the_game_was_lost() {
     let output = program::succeeds(&["analyse", CAUGHT, "--time-limit-ms", "600000"]);
     let lines: Vec<&str> = output.lines().collect();
     assert_eq!(lines[0], "cul-de-sacs-stroll-until-caught: cul-de-sacs, caught at tick 108, score 540");
-    assert!(lines[1].starts_with("Lost in tick 107 by a blunder: the car went right where "), "{output}");
+    assert!(lines[1].starts_with("Lost at tick 107 by a blunder: the car went right where "), "{output}");
     assert!(output.contains("\nLast tick from which survival was possible: 107 (proven)\n"), "{output}");
     assert!(lines.last().unwrap().ends_with("… and 1834 more moves (--json prints all)"), "{output}");
     let output = program::succeeds(&["analyse", UNFINISHED, "--time-limit-ms", "600000"]);
-    assert!(output.contains("The recording ends in tick 301, where survival was still possible"), "{output}");
+    assert!(output.contains("The recording ends at tick 301, where survival was still possible"), "{output}");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn other_rules_make_it_another_game() {
     let error = program::fails(&["analyse", CAUGHT, "--with", UNFINISHED]);
     assert!(
         error.contains(&format!(
-            "{UNFINISHED}: expected another recording of the same game, but the recordings differ in tick 1"
+            "{UNFINISHED}: expected another recording of the same game, but the recordings differ at tick 1"
         )),
         "{error}"
     );

@@ -57,7 +57,7 @@ fn kinds_of_failure_are_distinguished() {
     let garbage = "found hello: expected a COMMAND; print other text to standard error";
     assert!(failure(2).starts_with("sent garbage on snail, sample 1, tick 1: invalid JSON"), "{}", failure(2));
     assert!(failure(2).ends_with(garbage), "{}", failure(2));
-    assert!(failure(3).ends_with(" in tick 1: an object without a type: expected a COMMAND"), "{}", failure(3));
+    assert!(failure(3).ends_with(" at tick 1: an object without a type: expected a COMMAND"), "{}", failure(3));
     assert_eq!(
         (failure(6), count(&found[6], "disconnected")),
         ("disconnected on snail, sample 1, tick 1: exit code 0", 1)
@@ -139,8 +139,8 @@ fn failures_name_the_known_reason() {
 fn invalid_actions_are_named_once_wherever_a_bot_plays() {
     const ACTIONS: &str = r#"["MOVE_UP",{"type":"LEFT"},{"type":"MOVE_TO"},{"position":[1,2],"type":"MOVE_TO"},null]"#;
     let expected = [
-        r#""MOVE_UP" in tick 1: expected {"type": T}, where T is MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO"#,
-        r#"{"type":"MOVE_TO"} in tick 1: expected {"type": "MOVE_TO", "position": {"x": number, "y": number}}"#,
+        r#""MOVE_UP" at tick 1: expected {"type": T}, where T is MOVE_LEFT, MOVE_RIGHT, MOVE_UP, MOVE_DOWN or MOVE_TO"#,
+        r#"{"type":"MOVE_TO"} at tick 1: expected {"type": "MOVE_TO", "position": {"x": number, "y": number}}"#,
     ];
     let is_named = |text: &str| expected.iter().all(|words| text.matches(words).count() == 1);
     let bot = stays("").replace("\\\"actions\\\":[]", &format!("\\\"actions\\\":{}", ACTIONS.replace('"', "\\\"")));

@@ -158,7 +158,7 @@ fn recording_that_contradicts_itself_is_named_by_replay_and_analyse() {
         let analysed = getaway(&["analyse", path.to_str().unwrap(), "--budget-ticks", "1"]);
         let text = String::from_utf8(analysed.stdout).unwrap();
         let note = expected.split_once(", ").unwrap().1.split(':').next().unwrap();
-        assert!(text.contains("Note: diverges from the rules in tick ") && text.contains(note), "{text}");
+        assert!(text.contains("Note: diverges from the rules at tick ") && text.contains(note), "{text}");
     }
 }
 
@@ -311,7 +311,7 @@ fn missing_and_additional_lines_are_found() {
     let further = owned(
         count + 1,
         "tick",
-        &format!("no further state: the game ended in tick {}", count + 1),
+        &format!("no further state: the game ended at tick {}", count + 1),
         &count.to_string(),
     );
     assert_eq!(first_divergence(&lines), further, "{caught}");
@@ -658,7 +658,7 @@ mod command {
         fs::write(&path, &lines).unwrap();
         assert_eq!(verify(&path, &Rules::BLITZ_2025).unwrap().divergence, None);
         let divergence = verify(&path, &Rules::NO_JUMP).unwrap().divergence.unwrap();
-        assert_eq!((divergence.line, divergence.expected.as_str()), (6, "no further state: the game ended in tick 5"));
+        assert_eq!((divergence.line, divergence.expected.as_str()), (6, "no further state: the game ended at tick 5"));
         assert_eq!(texts(&replay(&["--no-jump", path.to_str().unwrap()])).0, Some(1));
         let five: String = lines.lines().take(5).map(|line| format!("{line}\n")).collect();
         fs::write(&path, five).unwrap();

@@ -80,7 +80,7 @@ mod tests {
         let world = World::new(&layout, &Rules::NO_JUMP).unwrap();
         let plan = surviving_plan(&world, 64, 1);
         let end = follow(&world, &plan);
-        assert!(end.is_over() && !end.is_caught(), "caught in tick {}", end.tick());
+        assert!(end.is_over() && !end.is_caught(), "caught at tick {}", end.tick());
         assert_eq!(plan, surviving_plan(&world, 64, 1), "the same seed gives the same plan");
     }
 

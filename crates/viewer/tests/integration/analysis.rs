@@ -190,7 +190,7 @@ fn check(name: &str, world: &World, log: &GameLog, analysis: &Analysis, kind: Lo
     assert_eq!((analysis.last_savable_tick, analysis.is_proven), (Some(tick), true), "{name}: {}", analysis.sentence);
     assert!(analysis.sentence.starts_with(sentence), "{name}: {}", analysis.sentence);
     assert!(
-        analysis.sentence.ends_with(&format!("caught the car in tick {}.", analysis.final_tick)),
+        analysis.sentence.ends_with(&format!("caught the car at tick {}.", analysis.final_tick)),
         "{}",
         analysis.sentence
     );
@@ -229,7 +229,7 @@ fn lost_games_are_explained_by_their_causes() {
             &analysis,
             LossKind::Blunder,
             tick,
-            &format!("Lost in tick {tick} by a blunder: "),
+            &format!("Lost at tick {tick} by a blunder: "),
         );
         assert_eq!(analysis.played, Some(wrong));
     }
@@ -242,14 +242,14 @@ fn lost_games_are_explained_by_their_causes() {
     lines.push(with_wire(Move::Stay, WireNotes { late: vec![late], ..WireNotes::default() }));
     let (log, analysis) = analyse(&world, lines, without_command);
     let sentence =
-        format!("Lost in tick {tick} because the command for this tick came too late, 4 ms into tick {}: ", tick + 1);
+        format!("Lost at tick {tick} because the command for this tick came too late, 4 ms into tick {}: ", tick + 1);
     check("late", &world, &log, &analysis, LossKind::LateCommand, tick, &sentence);
     assert_eq!(analysis.commands.late, 1);
 
     let (moves, states, index, _) = blunder(&world, 100, 0, is_stay);
     let tick = index as u16 + 1;
     let (log, analysis) = analyse(&world, heard_until(&moves[..index]), without_command);
-    let sentence = format!("Lost in tick {tick} because no command came for it: the car stayed where ");
+    let sentence = format!("Lost at tick {tick} because no command came for it: the car stayed where ");
     check("missing", &world, &log, &analysis, LossKind::MissingCommand, tick, &sentence);
 
     let mut lines = heard_until(&moves[..index]);
@@ -262,7 +262,7 @@ fn lost_games_are_explained_by_their_causes() {
     }
     let (log, analysis) = analyse(&world, lines, without_command);
     let sentence =
-        format!("Lost in tick {tick} because no command came for it in time, nor for 3 other ticks from tick 6 on: ");
+        format!("Lost at tick {tick} because no command came for it in time, nor for 3 other ticks from tick 6 on: ");
     check("missing and late", &world, &log, &analysis, LossKind::MissingCommand, tick, &sentence);
 
     let unreadable = || {
@@ -272,7 +272,7 @@ fn lost_games_are_explained_by_their_causes() {
     };
     let (log, analysis) = analyse(&world, heard_until(&moves[..index]), unreadable);
     let sentence =
-        format!("Lost in tick {tick} because the command for this tick could not be read (actions: expected an array");
+        format!("Lost at tick {tick} because the command for this tick could not be read (actions: expected an array");
     check("unreadable", &world, &log, &analysis, LossKind::UnreadableCommand, tick, &sentence);
 
     let left = (0..states.len() - 1).find(|&left| {
@@ -303,7 +303,7 @@ fn lost_games_are_explained_by_their_causes() {
         moves[..index].iter().map(|&player_move| sent(player_move, player_move)).collect();
     lines.push(sent(moves[index], Move::Stay));
     let (log, analysis) = analyse(&world, lines, || sent(Move::Stay, Move::Stay));
-    let sentence = format!("Lost in tick {tick} because the server did not play the bot's command to ");
+    let sentence = format!("Lost at tick {tick} because the server did not play the bot's command to ");
     check("ignored", &world, &log, &analysis, LossKind::IgnoredCommand, tick, &sentence);
     assert!(log.note().is_some_and(|note| note.starts_with("the server did not play 1 of the recorded commands")));
 }
@@ -338,7 +338,7 @@ fn doomed_map_is_explained() {
     assert!(longest >= analysis.final_tick, "the played game is a known line, too");
     assert_eq!(exhaustive_end(&world, &world.start(), 100_000), Some(longest));
     let expected = format!(
-        "Lost before the first move: no line survives this map; the longest known line ends in tick {longest}, and the shark caught the car in tick {}.",
+        "Lost before the first move: no line survives this map; the longest known line ends at tick {longest}, and the shark caught the car at tick {}.",
         analysis.final_tick
     );
     assert_eq!(analysis.sentence, expected);
@@ -383,7 +383,7 @@ fn catch_that_the_rules_do_not_predict_is_explained_from_the_bots_own_recording(
     assert_eq!((analysis.kind, analysis.is_proven), (Some(LossKind::Misprediction), false), "{}", analysis.sentence);
     assert_eq!(u32::from(analysis.final_tick), log.ticks.last().unwrap().tick + 1);
     let expected = format!(
-        "Probably lost in tick {} because a threat moved in a way that the rules do not predict: the ",
+        "Probably lost at tick {} because a threat moved in a way that the rules do not predict: the ",
         analysis.final_tick
     );
     assert!(analysis.sentence.starts_with(&expected), "{}", analysis.sentence);
@@ -425,7 +425,7 @@ fn misprediction_is_explained() {
     let index = log.ticks.iter().position(|tick| Some(tick.tick) == analysis.last_savable_tick.map(u32::from)).unwrap();
     let surprise = log.ticks[index + 1].mispredicted[0];
     let expected = format!(
-        "Lost in tick {} because the {} moved to {} where the rules predict {}: the move would otherwise have survived, ",
+        "Lost at tick {} because the {} moved to {} where the rules predict {}: the move would otherwise have survived, ",
         index + 1,
         log.styles[surprise.threat],
         surprise.found,
@@ -445,7 +445,7 @@ fn survived_and_running_games_are_not_lost() {
     assert_eq!(analysis.sentence, "Survived all 2,000 ticks: 10,005 points.");
     let running = Analysis::of_states(&world, &states[..300], Some("roundabout".into()), BUDGET);
     assert_eq!((running.end, running.kind, running.last_savable_tick), (Status::Running, None, Some(300)));
-    assert_eq!(running.sentence, "The game is not over: in tick 300 survival is still possible.");
+    assert_eq!(running.sentence, "The game is not over: at tick 300 survival is still possible.");
 }
 
 #[test]
@@ -477,7 +477,7 @@ fn recordings_of_the_server_and_of_the_bot_are_merged() {
     let (other, _) = analyse(&world, moves(4).map(heard).collect(), without_command);
     assert_eq!(
         server.merged(other).unwrap_err().to_string(),
-        "expected another recording of the same game, but the recordings differ in tick 6"
+        "expected another recording of the same game, but the recordings differ at tick 6"
     );
     let (mut early, mut late) = (bot.clone(), bot);
     early.ticks.truncate(4);

@@ -156,7 +156,7 @@ fn recording_that_diverges_from_the_rules_is_shown_to_its_end() {
     assert_eq!(known, [true, true, false, false]);
     assert_eq!(replay.frames[3].positions.threats[0].0.x, 3);
     assert!(
-        replay.note.as_ref().is_some_and(|note| note.starts_with("diverges from the rules in tick 3")),
+        replay.note.as_ref().is_some_and(|note| note.starts_with("diverges from the rules at tick 3")),
         "{replay:?}"
     );
     assert_eq!((replay.status, replay.is_live, replay.subtitle.as_str()), (Status::Running, false, "me"));
