@@ -1,10 +1,14 @@
 //! The drawing style of replays. The page and the image renderers read it from the same file.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::sync::LazyLock;
 
-use getaway::game::Direction;
+use getaway::game::{Direction, Layout, Tile};
 use serde::Deserialize;
+
+/// Side of a tile in the units of a drawing.
+pub(crate) const TILE: i32 = 100;
 
 pub(crate) const DRAWING: &str = include_str!("page/drawing.json");
 
@@ -18,7 +22,7 @@ pub(crate) struct Drawing {
     #[serde(rename = "marks")]
     _marks: serde::de::IgnoredAny,
     /// The keys are `light` and `dark`.
-    pub themes: BTreeMap<String, BTreeMap<String, String>>,
+    pub themes: BTreeMap<String, Colors>,
     pub layers: LayerStyle,
 }
 
@@ -42,33 +46,78 @@ pub(crate) struct Part {
     pub line: Option<f32>,
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct Inks<C> {
-    pub body: C,
-    pub ink: C,
-    pub pale: C,
-    pub outline: C,
+/// The colours of a theme, by name.
+pub(crate) type Colors = BTreeMap<String, String>;
+
+/// A path and how to draw it. Pictures and SVGs consist of shapes.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape<'a> {
+    /// SVG path data, in hundredths of a tile.
+    pub d: String,
+    pub color: &'a str,
+    pub opacity: f32,
+    /// The width of the line; `None` if the path is filled.
+    pub line: Option<f32>,
+    /// The lengths of the line's dashes and gaps.
+    pub dash: Option<[f32; 2]>,
 }
 
-impl Paint {
-    pub fn fill<C>(self, inks: Inks<C>) -> C {
-        match self {
-            Self::Body => inks.body,
-            Self::Ink => inks.ink,
-            Self::Pale => inks.pale,
-        }
+impl<'a> Shape<'a> {
+    pub fn filled(d: String, color: &'a str) -> Self {
+        Self { d, color, opacity: 1.0, line: None, dash: None }
     }
 
-    pub fn strokes<C: Copy>(self, line: Option<f32>, inks: Inks<C>) -> Vec<(f32, C)> {
-        let outlines = &drawing().layers.outlines;
-        match (self, line) {
-            (Self::Ink, Some(width)) => vec![(width + outlines.ink_halo, inks.pale), (width, inks.ink)],
-            (_, Some(width)) => vec![(width, self.fill(inks))],
-            (Self::Body, None) => vec![(outlines.body_halo, inks.pale), (outlines.body, inks.outline)],
-            (Self::Pale, None) => vec![(outlines.pale, inks.outline)],
-            (Self::Ink, None) => Vec::new(),
+    pub fn line(d: String, color: &'a str, width: f32) -> Self {
+        Self { line: Some(width), ..Self::filled(d, color) }
+    }
+}
+
+impl Sprite {
+    /// The shapes around (0, 0), from bottom to top.
+    pub fn shapes<'a>(&'a self, colors: &'a Colors) -> Vec<Shape<'a>> {
+        let Outlines { body_halo, body, pale, ink_halo } = drawing().layers.outlines;
+        let of = |part: &'a Part| {
+            let color = match part.paint {
+                Paint::Body => &self.color,
+                Paint::Ink => &colors["ink"],
+                Paint::Pale => &colors["pale"],
+            };
+            let lines = match (part.paint, part.line) {
+                (Paint::Ink, Some(width)) => vec![(width + ink_halo, &colors["pale"]), (width, color)],
+                (_, Some(width)) => vec![(width, color)],
+                (Paint::Body, None) => vec![(body_halo, &colors["pale"]), (body, &colors["outline"])],
+                (Paint::Pale, None) => vec![(pale, &colors["outline"])],
+                (Paint::Ink, None) => Vec::new(),
+            };
+            let lines = lines.into_iter().map(|(width, color)| Shape::line(part.d.clone(), color, width));
+            lines.chain(part.line.is_none().then(|| Shape::filled(part.d.clone(), color)))
+        };
+        self.parts.iter().flat_map(of).collect()
+    }
+}
+
+/// The walls, the tiles, the dots in their middles, and the edges of the walls.
+pub(crate) fn streets<'a>(layout: &Layout, colors: &'a Colors) -> Vec<Shape<'a>> {
+    let (width, height) = (layout.width * TILE, layout.height * TILE);
+    let [mut open, mut see_through, mut dots, mut edges] = [const { String::new() }; 4];
+    for at in layout.open_positions() {
+        let (x, y) = (at.x * TILE, at.y * TILE);
+        let tiles = if layout.tile(at) == Tile::SeeThrough { &mut see_through } else { &mut open };
+        let _ = write!(tiles, "M{x} {y}h{TILE}v{TILE}h-{TILE}z");
+        let _ = write!(dots, "M{} {}h1", x + TILE / 2, y + TILE / 2);
+        for direction in Direction::ALL.into_iter().filter(|&direction| !layout.is_open(at.towards(direction))) {
+            let _ = match direction {
+                Direction::Left => write!(edges, "M{x} {y}v{TILE}"),
+                Direction::Right => write!(edges, "M{} {y}v{TILE}", x + TILE),
+                Direction::Up => write!(edges, "M{x} {y}h{TILE}"),
+                Direction::Down => write!(edges, "M{x} {}h{TILE}", y + TILE),
+            };
         }
     }
+    let filled = [("wall", format!("M0 0h{width}v{height}H0z")), ("street", open), ("see_through", see_through)];
+    let filled = filled.into_iter().map(|(name, d)| Shape::filled(d, &colors[name]));
+    let lines = [dots, edges].into_iter().map(|d| Shape::line(d, &colors["line"], 6.0));
+    filled.chain(lines).filter(|shape| !shape.d.is_empty()).collect()
 }
 
 /// The clockwise angle from `Right` to the direction, in degrees.

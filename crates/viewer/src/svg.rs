@@ -3,29 +3,27 @@
 
 use std::fmt::Write;
 
-use super::drawing::{Inks, Part, angle, drawing};
+use super::drawing::{Colors, Shape, TILE, angle, drawing, streets};
 use super::recorded::Positions;
 use super::replay::{phase, positions_of};
-use getaway::game::{Direction, Layout, State, Status, Tile, World};
+use getaway::game::{Direction, State, Status, World};
 
-/// Side of a tile in the drawing's units, and of a sprite's square in the sprite's own units.
-const TILE: i32 = 100;
 const CAPTION: i32 = 100;
 /// Width of a column of tiles in pixels, unless the drawing would exceed `WIDTH_PIXELS_MAX`.
 const TILE_PIXELS: i32 = 32;
 const WIDTH_PIXELS_MAX: i32 = 800;
 
 pub fn svg(world: &World, state: &State, heading: Direction) -> String {
-    draw(world, std::slice::from_ref(state), heading, 1.0)
+    draw_all(world, std::slice::from_ref(state), heading, 1.0)
 }
 
 /// Draws consecutive states as an endless animation. Speed 1 shows ten ticks per second. Panics if
 /// `states` is empty.
 pub fn svg_animation(world: &World, states: &[State], speed: f64) -> String {
-    draw(world, states, Direction::Right, speed)
+    draw_all(world, states, Direction::Right, speed)
 }
 
-fn draw(world: &World, states: &[State], heading: Direction, speed: f64) -> String {
+fn draw_all(world: &World, states: &[State], heading: Direction, speed: f64) -> String {
     let last = states.last().expect("a drawing shows at least one state");
     let frames: Vec<Positions> = states.iter().map(|state| positions_of(world, state)).collect();
     let layout = world.layout();
@@ -36,7 +34,8 @@ fn draw(world: &World, states: &[State], heading: Direction, speed: f64) -> Stri
         height + CAPTION
     );
     let _ = write!(out, "<title>{}</title>", words(world, last));
-    draw_streets(&mut out, layout);
+    draw(&mut out, &Shape::filled(format!("M0 0h{width}v{}H0z", height + CAPTION), &colors()["paper"]));
+    streets(layout, colors()).iter().for_each(|shape| draw(&mut out, shape));
     let seconds = (frames.len() - 1) as f64 / (drawing().layers.ticks_per_second * speed);
     let animation = Animation { seconds };
     // For the actors, the origin is the middle of the top-left tile, and a tile has side 1.
@@ -58,7 +57,7 @@ fn draw(world: &World, states: &[State], heading: Direction, speed: f64) -> Stri
         out,
         "<text x=\"{left}\" y=\"{base}\" font-family=\"sans-serif\" font-size=\"{}\" fill=\"{}\">{}</text>",
         CAPTION * 6 / 10,
-        color("text"),
+        colors()["text"],
         words(world, last)
     );
     if frames.len() > 1 {
@@ -67,7 +66,7 @@ fn draw(world: &World, states: &[State], heading: Direction, speed: f64) -> Stri
             out,
             "<rect y=\"{top}\" width=\"0\" height=\"{thick}\" fill=\"{}\"><animate attributeName=\"width\" \
              values=\"0;{width}\"{}/></rect>",
-            color("line"),
+            colors()["line"],
             animation.timing()
         );
     }
@@ -84,35 +83,8 @@ fn words(world: &World, state: &State) -> String {
     format!("tick {}, score {}, {how}", state.tick(), world.score(state))
 }
 
-fn color(name: &str) -> &'static str {
-    &drawing().themes["light"][name]
-}
-
-fn draw_streets(out: &mut String, layout: &Layout) {
-    let (width, height) = (layout.width * TILE, layout.height * TILE);
-    let _ = write!(out, "<path fill=\"{}\" d=\"M0 0h{width}v{}H0z\"/>", color("paper"), height + CAPTION);
-    let _ = write!(out, "<path fill=\"{}\" d=\"M0 0h{width}v{height}H0z\"/>", color("wall"));
-    for (kind, name) in [(Tile::Open, "street"), (Tile::SeeThrough, "see_through")] {
-        let tiles = layout.open_positions().filter(|&at| layout.tile(at) == kind);
-        let squares: String =
-            tiles.map(|at| format!("M{} {}h{TILE}v{TILE}h-{TILE}z", at.x * TILE, at.y * TILE)).collect();
-        if !squares.is_empty() {
-            let _ = write!(out, "<path fill=\"{}\" d=\"{squares}\"/>", color(name));
-        }
-    }
-    let mut edges = String::new();
-    for at in layout.open_positions() {
-        let (x, y) = (at.x * TILE, at.y * TILE);
-        for direction in Direction::ALL.into_iter().filter(|&direction| !layout.is_open(at.towards(direction))) {
-            let _ = match direction {
-                Direction::Left => write!(edges, "M{x} {y}v{TILE}"),
-                Direction::Right => write!(edges, "M{} {y}v{TILE}", x + TILE),
-                Direction::Up => write!(edges, "M{x} {y}h{TILE}"),
-                Direction::Down => write!(edges, "M{x} {}h{TILE}", y + TILE),
-            };
-        }
-    }
-    let _ = write!(out, "<path fill=\"none\" stroke=\"{}\" stroke-width=\"6\" d=\"{edges}\"/>", color("line"));
+fn colors() -> &'static Colors {
+    &drawing().themes["light"]
 }
 
 struct Animation {
@@ -140,7 +112,7 @@ impl Animation {
             self.movement(out, "rotate", "discrete", &values);
         }
         let _ = write!(out, "<g transform=\"scale({})\">", size / TILE as f32);
-        sprite.parts.iter().for_each(|part| draw_part(out, part, &sprite.color));
+        sprite.shapes(colors()).iter().for_each(|shape| draw(out, shape));
         out.push_str("</g></g></g>");
     }
 
@@ -157,25 +129,21 @@ fn list(values: impl Iterator<Item = String>) -> String {
     values.collect::<Vec<_>>().join(";")
 }
 
-fn draw_part(out: &mut String, part: &Part, body: &str) {
-    let inks = Inks { body, ink: color("ink"), pale: color("pale"), outline: color("outline") };
-    for (width, color) in part.paint.strokes(part.line, inks) {
-        let _ = write!(
+fn draw(out: &mut String, Shape { d, color, line, .. }: &Shape<'_>) {
+    let _ = match line {
+        Some(width) => write!(
             out,
             "<path fill=\"none\" stroke=\"{color}\" stroke-width=\"{width}\" stroke-linecap=\"round\" \
-             stroke-linejoin=\"round\" d=\"{}\"/>",
-            part.d
-        );
-    }
-    if part.line.is_none() {
-        let _ = write!(out, "<path fill=\"{}\" d=\"{}\"/>", part.paint.fill(inks), part.d);
-    }
+             stroke-linejoin=\"round\" d=\"{d}\"/>"
+        ),
+        None => write!(out, "<path fill=\"{color}\" d=\"{d}\"/>"),
+    };
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::{Move, Rules};
+    use getaway::game::{Layout, Move, Rules};
 
     #[test]
     fn still_shows_every_actor_where_it_is() {
