@@ -66,24 +66,24 @@ def markdown(found):
     return text
 
 
+# The colours of all pages of the project.
+TOKENS = check.HERE.parent / "crates/viewer/src/page/tokens.css"
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,"><title>Pursuit benchmark: records</title>
 <style>
-:root { color-scheme: light dark; --ink: light-dark(#1c2128, #e8ecf1); --paper: light-dark(#f3f5f8, #171b21);
-  --panel: light-dark(#fff, #20262e); --line: light-dark(#d3d9e2, #3a434f); --wall: light-dark(#aeb7c4, #10141a);
-  --soft: light-dark(#57616f, #a3afbf); --accent: light-dark(#0060a8, #6cb8f0); }
+TOKENS
 body { font: 15px/1.5 system-ui, sans-serif; margin: 1rem auto; max-width: 80rem; padding: 0 1rem;
-  color: var(--ink); background: var(--paper); }
+  color: var(--text); background: var(--paper); }
 form { display: flex; flex-wrap: wrap; gap: .5rem 1rem; margin: 1rem 0; }
 select, input, button { font: inherit; color: inherit; max-width: 100%; min-height: 36px; padding: 0 8px;
-  border: 1px solid var(--line); border-radius: 8px; background: var(--panel); }
+  border: 1px solid var(--rule); border-radius: var(--radius); background: var(--panel); }
 button { cursor: pointer; }
 button:hover { border-color: var(--accent); }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 ul { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem; list-style: none; padding: 0; }
-li { border: 1px solid var(--line); border-radius: 8px; padding: .75rem; overflow-wrap: anywhere; background: var(--panel); }
-li svg { width: 100%; height: 9rem; background: light-dark(#fff, #38414e); }
+li { border: 1px solid var(--rule); border-radius: var(--radius); padding: .75rem; overflow-wrap: anywhere; background: var(--panel); }
+li svg { width: 100%; height: 9rem; }
 small { color: var(--soft); }
 a { color: var(--accent); }
 @media (max-width: 600px) {
@@ -92,7 +92,7 @@ a { color: var(--accent); }
 }
 </style></head><body><main>
 <h1>Pursuit benchmark: records</h1>
-<p>Line and bound are ticks; 2001 is the end of the game. A record holds the line and the certificate of the bound. The
+<p>Line and bound are ticks; 2,001 is the end of the game. A record holds the line and the certificate of the bound. The
 widest gap between the two comes first: there, a better line or bound is most likely.</p>
 <form>
 <label>Track <select id="track"><option value="">all</option></select></label>
@@ -106,12 +106,12 @@ widest gap between the two comes first: there, a better line or bound is most li
 <script>
 const rows = JSON.parse(document.getElementById("rows").textContent);
 const field = name => document.getElementById(name);
-// The colours are those of the game's page. Each kind also has a shape of its own.
+// Each kind has a shape of its own beside its colour.
 const kinds = {
-  P: ["the car", "#f0e442", "M.1 .25H.9V.75H.1Z"], B: ["bull", "#d55e00", "M.5 .08A.42 .42 0 1 1 .49 .08Z"],
-  G: ["goldfish", "#e69f00", "M.5 .05L.95 .5L.5 .95L.05 .5Z"], S: ["shark", "#0072b2", "M.5 .05L.95 .9H.05Z"],
-  O: ["owl", "#cc79a7", "M.12 .12H.88V.88H.12Z"], D: ["deer", "#009e73", "M.35 .05H.65V.35H.95V.65H.65V.95H.35V.65H.05V.35H.35Z"],
-  H: ["hawk", "#56b4e9", "M.05 .1L.5 .35L.95 .1L.5 .95Z"],
+  P: ["the car", "M.1 .25H.9V.75H.1Z"], B: ["bull", "M.5 .08A.42 .42 0 1 1 .49 .08Z"],
+  G: ["goldfish", "M.5 .05L.95 .5L.5 .95L.05 .5Z"], S: ["shark", "M.5 .05L.95 .9H.05Z"],
+  O: ["owl", "M.12 .12H.88V.88H.12Z"], D: ["deer", "M.35 .05H.65V.35H.95V.65H.65V.95H.35V.65H.05V.35H.35Z"],
+  H: ["hawk", "M.05 .1L.5 .35L.95 .1L.5 .95Z"],
 };
 const PAGE = 24;
 const trackOf = row => row.name.split("/")[0];
@@ -153,9 +153,10 @@ function picture({name, tiles}) {
   let walls = "";
   tiles.forEach((row, y) => [...row].forEach((letter, x) => {
     if (letter === "#") walls += `M${x} ${y}h1v1h-1z`;
-    else if (kinds[letter]) svg.append(draw("path", {d: kinds[letter][2], fill: kinds[letter][1], stroke: "#16191d", "stroke-width": .06, transform: `translate(${x} ${y})`}));
+    else if (kinds[letter]) svg.append(draw("path", {d: kinds[letter][1], fill: `var(--${letter === "P" ? "player" : kinds[letter][0]})`, stroke: "#16191d", "stroke-width": .06, transform: `translate(${x} ${y})`}));
   }));
-  svg.prepend(title, draw("path", {d: walls, fill: "var(--wall)"}));
+  const streets = `M0 0H${tiles[0].length}V${tiles.length}H0z`;
+  svg.prepend(title, draw("path", {d: streets, fill: "var(--street)"}), draw("path", {d: walls, fill: "var(--wall)"}));
   return svg;
 }
 const pictures = new IntersectionObserver(entries => {
@@ -164,21 +165,21 @@ const pictures = new IntersectionObserver(entries => {
     pictures.unobserve(entry.target);
   }
 }, {rootMargin: "300px"});
+const number = value => value.toLocaleString("en");
 const gap = row => row.bound - row.final;
 function show(count = PAGE) {
   const wanted = rows.filter(row => (!field("track").value || trackOf(row) === field("track").value)
     && (!field("state").value || row.state === field("state").value) && row.name.includes(field("name").value));
   wanted.sort((one, two) => gap(two) - gap(one));
   const shown = Math.min(count, wanted.length);
-  field("count").textContent = `${shown} of ${wanted.length} instances`;
+  field("count").textContent = `${number(shown)} of ${number(wanted.length)} instances`;
   field("more").hidden = shown === wanted.length;
   field("more").onclick = () => show(shown + PAGE);
   pictures.disconnect();
   field("list").replaceChildren(...wanted.slice(0, count).map(row => {
     const item = Object.assign(document.createElement("li"), {row});
     const text = document.createElement("div");
-    const ticks = number => number.toLocaleString("en");
-    text.append(element("strong", row.name), element("br"), `${row.state}: line ${ticks(row.final)}, bound ${ticks(row.bound)}`,
+    text.append(element("strong", row.name), element("br"), `${row.state}: line ${number(row.final)}, bound ${number(row.bound)}`,
       element("br"), element("small", `line: ${row.by[0]}; bound: ${row.by[1]}`), element("br"), link("map", row.map), " ");
     if (row.state !== "no record") text.append(link("record", `records/${row.name}.txt`));
     playground.then(isThere => {
@@ -207,7 +208,8 @@ def main():
     found = rows(folder)
     (folder / "RECORDS.md").write_text(markdown(found), "utf-8")
     data = json.dumps(found, separators=(",", ":")).replace("<", "\\u003c")
-    (folder / "records.html").write_text(PAGE.replace("ROWS", data), "utf-8")
+    page = PAGE.replace("TOKENS", TOKENS.read_text("utf-8").strip(), 1).replace("ROWS", data, 1)
+    (folder / "records.html").write_text(page, "utf-8")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ MODULES = {
     "python-cluster.md": ("getaway.cluster", "cluster.py"),
     "python-stable-baselines3.md": ("getaway.stable_baselines3", "stable_baselines3.py"),
 }
+TOKENS = Path("crates/viewer/src/page/tokens.css")
 SIGNATURE_COLUMNS = 76
 
 
@@ -41,9 +42,15 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages["command-line.md"] = command_line_page(help_of)
     for notebook in sorted(Path(config.docs_dir, "notebooks").glob("*.ipynb")):
         pages[f"notebooks/{notebook.stem}.md"] = notebook_page(notebook)
+    pages["assets/tokens.css"] = TOKENS.read_text()
     for name, content in pages.items():
         files.append(File.generated(config, name, content=content))
     return files
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    # The theme's search dialog has no name.
+    return output.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -17,3 +17,6 @@ if (place && location.protocol !== "file:") {
     place.replaceChildren(frame);
   }, () => {});
 }
+// The theme adds a landmark without a name to every block of code.
+const unmark = () => document.querySelectorAll("nav.md-code__nav").forEach((nav) => nav.setAttribute("role", "none"));
+new MutationObserver(unmark).observe(document.body, { childList: true, subtree: true });

@@ -170,11 +170,6 @@ pub fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("the value can be serialised as JSON")
 }
 
-/// Escapes each `<` in JSON, so that a string cannot end the HTML script element around the JSON.
-pub fn for_script(json: &str) -> String {
-    json.replace('<', "\\u003c")
-}
-
 const MOVE_TO: &str = "MOVE_TO";
 
 /// Converts any JSON to an action. Invalid JSON becomes an action that fails when it is played, and

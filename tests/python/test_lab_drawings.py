@@ -40,7 +40,7 @@ def test_a_replay_plays_in_a_notebook_and_as_a_file(tmp_path: Path) -> None:
     game.play(getaway.solve(game, time_limit_ms=20_000).moves)
     replay = Replay(game, title="my <game>", subtitle="solved")
     frame = replay._repr_html_()
-    assert frame.startswith('<iframe sandbox="allow-scripts"') and frame.count('"') == 6 and frame.endswith("</iframe>")
+    assert frame.startswith('<iframe sandbox="allow-scripts"') and frame.count('"') == 8 and frame.endswith("</iframe>")
     assert "my \\u003cgame>" in replay.html() and replay.html().startswith("<!doctype html>")
     drawing = replay.svg(speed=10)
     moving = ElementTree.fromstring(drawing).iter(f"{SVG}animateTransform")

@@ -14,8 +14,8 @@ use super::sprt::SprtReport;
 use super::tournament::Tournament;
 use super::verdict::Outcome;
 use getaway::game::LAST_TICK;
-use getaway::protocol::{for_script, to_json};
-use getaway_runs::with_head;
+use getaway::protocol::to_json;
+use getaway_viewer::{for_script, with_head};
 
 const TEMPLATE: &str = include_str!("report.html");
 const DATA: &str = "{{DATA}}";

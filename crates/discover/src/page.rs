@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use getaway_runs::with_head;
+use getaway_viewer::with_head;
 
 use crate::discovery::{BudgetCurve, Convergence, DiscoveryReport, Ranked};
 use crate::ranking::Comparison;
@@ -23,7 +23,7 @@ pub fn page(report: &DiscoveryReport, command: &str) -> String {
     let mut add = |text: String| page.push_str(&text);
     add("<header><h1>Algorithm discovery</h1>\n".to_owned());
     add(format!(
-        "<p class=\"faint\">{}: {} candidates ({} grammar, at most {} operators), {} plays of at most {} evaluations, seed {}; {} unseen problems</p>\n",
+        "<p class=\"soft\">{}: {} candidates ({} grammar, at most {} operators), {} plays of at most {} evaluations, seed {}; {} unseen problems</p>\n",
         escape(&settings.problem),
         report.arms,
         escape(&settings.grammar),
@@ -46,7 +46,7 @@ pub fn page(report: &DiscoveryReport, command: &str) -> String {
     add(section("The finalists' mean training scores by number of plays", &convergence(&report.convergence)));
     add(section("Mean score by budget", &budgets(&report.budgets)));
     add(format!(
-        "</main>\n<footer class=\"faint\">Made by <code>{}</code> with getaway {}.</footer>\n</body>\n</html>\n",
+        "</main>\n<footer class=\"soft\">Made by <code>{}</code> with getaway {}.</footer>\n</body>\n</html>\n",
         escape(command),
         env!("CARGO_PKG_VERSION")
     ));
@@ -85,7 +85,7 @@ fn ranking(rows: &[Ranked]) -> String {
         ]
     };
     table(&["algorithm", "mean", "95% interval", "training plays", "training mean"], rows.iter().map(row))
-        + "<p class=\"faint\">The intervals are Student's t-intervals. Known searches were designed by people.</p>\n"
+        + "<p class=\"soft\">The intervals are Student's t-intervals. Known searches were designed by people.</p>\n"
 }
 
 fn comparisons(rows: &[Comparison]) -> String {
@@ -103,7 +103,7 @@ fn comparisons(rows: &[Comparison]) -> String {
         ]
     };
     table(&["against", "difference", "95% interval", "wins, ties, losses", "p, corrected"], rows.iter().map(row))
-        + "<p class=\"faint\">The scores are paired by problem. The p-values of Student's paired t-test are corrected by Holm's method for the comparisons of all finalists with all known searches.</p>\n"
+        + "<p class=\"soft\">The scores are paired by problem. The p-values of Student's paired t-test are corrected by Holm's method for the comparisons of all finalists with all known searches.</p>\n"
 }
 
 fn p_value(p: f64) -> String {
@@ -152,7 +152,7 @@ enum Scale {
 fn chart(lines: &[Curve], x_label: &str, scale: Scale) -> String {
     let points = || lines.iter().flat_map(|line| line.points.iter().copied());
     if points().next().is_none() {
-        return "<p class=\"faint\">No data.</p>\n".to_owned();
+        return "<p class=\"soft\">No data.</p>\n".to_owned();
     }
     let along = |x: f64| if scale == Scale::Logarithmic { x.ln() } else { x };
     let range = |values: &mut dyn Iterator<Item = f64>| {

@@ -209,4 +209,18 @@ mod tests {
         let [light, dark] = ["light", "dark"].map(|theme| drawing.themes[theme].keys().collect::<Vec<_>>());
         assert_eq!(light, dark);
     }
+
+    #[test]
+    fn style_sheet_has_the_colours_of_the_drawing() {
+        let tokens = include_str!("page/tokens.css");
+        let drawing = drawing();
+        let sprites = drawing.sprites.iter().filter(|(name, _)| *name != "unknown");
+        for (name, Sprite { color, .. }) in sprites {
+            assert!(tokens.contains(&format!("--{name}: {color};")), "{name}");
+        }
+        let [light, dark] = ["light", "dark"].map(|theme| &drawing.themes[theme]);
+        for name in ["wall", "street", "paper", "text"] {
+            assert!(tokens.contains(&format!("--{name}: light-dark({}, {});", light[name], dark[name])), "{name}");
+        }
+    }
 }

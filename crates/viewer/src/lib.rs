@@ -30,7 +30,7 @@ pub use game_log::{GameLog, LoggedTick, Misprediction, OtherGame, RecordingSourc
 pub use library::{GameLibrary, LibraryError};
 pub use live::LiveReplay;
 pub use pack::{body, pack};
-pub use page::{EngineKind, Page, PageSource, TOKENS, game_json};
+pub use page::{EngineKind, Page, PageSource, for_script, game_json, with_head};
 #[cfg(feature = "picture")]
 pub use picture::{GifOptions, Layers, PictureError, PictureOptions, Pixels, Theme, gif, pixels, png};
 pub use played::PlayedGame;

@@ -14,12 +14,18 @@ use super::drawing::DRAWING;
 use super::pack::pack;
 use super::replay::Replay;
 use getaway::game::{Rules, World};
-use getaway::protocol::{for_script, to_json};
+use getaway::protocol::to_json;
 
 const TEMPLATE: &str = include_str!("page/index.html");
-/// The colours of all pages, as a style sheet.
-pub const TOKENS: &str = include_str!("page/tokens.css");
 const STYLE: &str = concat!(include_str!("page/tokens.css"), include_str!("page/page.css"));
+/// The head of pages other than the viewer page.
+const HEAD: &str = concat!(
+    "<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+    "<link rel=\"icon\" href=\"data:,\">\n<style>\n",
+    include_str!("page/tokens.css"),
+    include_str!("page/document.css"),
+    "</style>"
+);
 /// The scripts of all pages.
 const SCRIPTS: [&str; 8] = [
     include_str!("page/replay.js"),
@@ -116,6 +122,17 @@ const PRELOADS: &str = "<link rel=\"preload\" href=\"engine.bin\" as=\"fetch\" c
     <link rel=\"modulepreload\" href=\"worker.mjs\">\n<link rel=\"modulepreload\" href=\"engine.mjs\">\n\
     <meta property=\"og:title\" content=\"getaway: outlast the threats\">\n\
     <meta property=\"og:image\" content=\"preview.png\">";
+
+/// Replaces `{{HEAD}}` in the HTML template of a report with the icon, the colours and the styles that
+/// all reports share.
+pub fn with_head(template: &str) -> String {
+    template.replacen("{{HEAD}}", HEAD, 1)
+}
+
+/// Escapes each `<` in JSON, so that a string cannot end the HTML script element around the JSON.
+pub fn for_script(json: &str) -> String {
+    json.replace('<', "\\u003c")
+}
 
 /// Removes indentation and whole lines of comments.
 fn compact(script: &str) -> String {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from conftest import ROOT, TIMEOUT_S
 
-from .conftest import OpenPage
+from .conftest import OpenPage, load_axe, violations
 
 ENTRANTS = ["random", "mine=safest", "mine=sampling", "broken=pipe:exit 3"]
 
@@ -66,3 +68,34 @@ def test_ladder_is_readable_on_a_phone(open_page: OpenPage, ladder: Path, dark: 
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     link = page.locator("#games a").first.bounding_box()
     assert link is not None and link["x"] + link["width"] <= 390
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_in_a_ladder(open_page: OpenPage, ladder: Path, dark: bool) -> None:
+    page = open_page(dark=dark)
+    load_axe(page)
+    page.goto((ladder / "index.html").as_uri())
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in violations(page)] == []
+
+
+def test_page_of_a_running_ladder_updates_in_place(page: Page, ladder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "index.html"
+    html = (ladder / "index.html").read_text()
+    found = re.search(r'id="data">(.*?)</script>', html)
+    assert found is not None
+
+    def write(games: int, is_running: bool) -> None:
+        data = json.loads(found[1])
+        data["standing"]["games"] = games
+        data["text"]["is_running"] = is_running
+        file.write_text(html.replace(found[1], json.dumps(data).replace("<", "\\u003c")))
+
+    write(1000, True)
+    page.goto(file.as_uri())
+    expect(page.locator("#sentence")).to_contain_text("after 1,000 games")
+    page.evaluate("window.isSame = true")
+    page.locator("#games a").nth(2).focus()
+    link = page.evaluate("document.activeElement.href")
+    write(1001, False)
+    expect(page.locator("#sentence")).to_contain_text("after 1,001 games")
+    assert page.evaluate("[window.isSame, document.activeElement.href, document.querySelectorAll('iframe').length]") == [True, link, 0]

@@ -16,11 +16,17 @@ from playwright.sync_api import FrameLocator, Locator, Page, Request, expect
 from conftest import ROOT, TIMEOUT_S
 from waiting import wait_until as wait_for
 
-from .conftest import OpenPage, wait_until
+from .conftest import OpenPage, load_axe, violations, wait_until
 
 PLANNERS = ["random", "safest", "survival"]
 MAPS = ["corner-shop", "snail"]
 SAMPLES = 4
+INVALID_ACTIONS = """
+import json, sys
+for line in sys.stdin:
+    tick = json.loads(line)["tick"]
+    print(json.dumps({"type": "COMMAND", "tick": tick, "actions": [{"type": "LEFT"}]}), flush=True)
+"""
 
 
 def run(program: Path, *arguments: str) -> str:
@@ -278,3 +284,22 @@ def test_report_is_readable_on_a_phone_and_in_dark_mode(
     assert (lightness[0] > lightness[1]) == dark
     assert abs(lightness[0] - lightness[1]) > 150
     assert [request.url for request in requests if request.url.startswith("http")] == [], "the report must not use the network"
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_in_a_report(open_page: OpenPage, evaluation: tuple[Path, Any], dark: bool) -> None:
+    page = open_page(dark=dark)
+    load_axe(page)
+    page.goto(evaluation[0].as_uri())
+    page.locator("#distributions summary").click()
+    assert [(rule["id"], rule["nodes"][0]["html"]) for rule in violations(page)] == []
+
+
+def test_report_names_the_mistakes_of_a_bot(page: Page, getaway_program: Path, tmp_path: Path) -> None:
+    bot = tmp_path / "bot.py"
+    bot.write_text(INVALID_ACTIONS)
+    file = tmp_path / "battle.html"
+    options = ["--map", "corner-shop", "--samples", "1", "--budget-ticks", "1", "--report", str(file)]
+    run(getaway_program, "battle", "random", f"wrong=pipe:{sys.executable} {bot}", *options)
+    page.goto(file.as_uri())
+    expect(page.locator("#mistakes li")).to_contain_text('invalid actions, the first {"type":"LEFT"} at tick 1: expected {"type": T}, where T is MOVE_LEFT')

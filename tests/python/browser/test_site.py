@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from conftest import ROOT, build_site
 
-from .conftest import TIMEOUT_MS, OpenPage
+from .conftest import TIMEOUT_MS, OpenPage, load_axe, violations
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +45,13 @@ def test_pages_fit_their_screen_and_load_nothing_from_elsewhere(site: Path, open
         broken = page.evaluate("[...document.images].filter((image) => image.complete && !image.naturalWidth).map((image) => image.src)")
         assert broken == [], file.name
     assert elsewhere == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing_on_the_site(site: Path, open_page: OpenPage, dark: bool) -> None:
+    page = open_page(dark=dark)
+    load_axe(page)
+    files = sorted(set(site.rglob("*.html")) - {site / "404.html"})
+    for file in [*files, ROOT / "instances" / "records.html"]:
+        page.goto(file.as_uri())
+        assert [(rule["id"], rule["nodes"][0]["html"]) for rule in violations(page)] == [], file.name

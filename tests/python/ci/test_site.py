@@ -14,6 +14,9 @@ def test_dead_links_fail_the_build_of_the_site(tmp_path: Path) -> None:
     for name in ("docs", "tools"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    tokens = tmp_path / "crates/viewer/src/page/tokens.css"
+    tokens.parent.mkdir(parents=True)
+    shutil.copy(ROOT / "crates/viewer/src/page/tokens.css", tokens)
     with open(tmp_path / "docs" / "rules.md", "a") as page:
         page.write("\n[link](nowhere.md) [link](rules.md#nowhere) ![image](nowhere.png)\n")
     done = build_site(tmp_path, tmp_path / "site")

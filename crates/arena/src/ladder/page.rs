@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::LadderStanding;
-use getaway::protocol::{for_script, to_json};
-use getaway_runs::with_head;
+use getaway::protocol::to_json;
+use getaway_viewer::{for_script, with_head};
 
 const TEMPLATE: &str = include_str!("page.html");
 const DATA: &str = "{{DATA}}";
@@ -16,7 +16,7 @@ pub struct LadderText<'a> {
     pub heading: &'a str,
     /// The time of the standing, as shown on the page.
     pub updated: &'a str,
-    /// True if the ladder is running, in which case the page reloads itself.
+    /// True if the ladder is running, in which case the page updates itself.
     pub is_running: bool,
 }
 

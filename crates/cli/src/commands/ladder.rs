@@ -11,15 +11,14 @@ use serde::Serialize;
 
 use getaway::files;
 use getaway::planner::PlannerSpec;
-use getaway::protocol::{for_script, to_json, write_line};
+use getaway::protocol::{to_json, write_line};
 use getaway_arena::{
     Entrant, EntrantState, GameRecord, LadderError, LadderNews, LadderOptions, LadderRequest, LadderRow,
     LadderStanding, LadderText, PairResult, SeriesOptions, VersionTest, entrant_names, ladder_page, request,
     run_ladder,
 };
 use getaway_runs::stats::WinDrawLoss;
-use getaway_runs::with_head;
-use getaway_viewer::Page;
+use getaway_viewer::{Page, for_script, with_head};
 
 use super::ladder_settings::Settings;
 use crate::arguments::{ExternalArgs, GamesArgs, MAX_SAMPLES, integer};

@@ -91,7 +91,7 @@ impl Replay {
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         let page = self.html(py)?.replace('&', "&amp;").replace('"', "&quot;");
         Ok(format!(
-            "<iframe sandbox=\"allow-scripts\" style=\"border: 0; width: 100%; height: {FRAME_HEIGHT_PX}px\" srcdoc=\"{page}\"></iframe>"
+            "<iframe sandbox=\"allow-scripts\" title=\"A game of getaway\" style=\"border: 0; width: 100%; height: {FRAME_HEIGHT_PX}px\" srcdoc=\"{page}\"></iframe>"
         ))
     }
 
