@@ -128,7 +128,8 @@ fn main() -> ExitCode {
         }
         lost += 1;
         let start = Instant::now();
-        let analysis = Analysis::of_states(world, &states, Some(name.clone()), Budget::ticks(ANALYSIS_TICKS));
+        let analysis =
+            Analysis::of_states(world, &states, Some(name.clone()), Budget::ticks(ANALYSIS_TICKS), &mut |_| true);
         slowest = slowest.max(start.elapsed());
         let id = format!("{name}, {planner}, seed {seed}, caught at tick {}", analysis.final_tick);
         let (Some(tick), Some(line), Status::Caught) = (analysis.last_savable_tick, &analysis.line, analysis.end)

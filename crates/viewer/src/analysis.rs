@@ -1,22 +1,10 @@
 //! Finds the cause of a loss: the last tick from which a surviving line of moves is found (the
 //! *last savable tick*), this line, and the decision that lost the game.
 //!
-//! In a game that follows the rules, if no line survives from a tick, none survives from any later
-//! tick. The analysis therefore searches from single ticks (*probes*): first backwards from the end
-//! in growing strides, then by bisection.
-//!
-//! The *room left* in a tick is the number of tiles on which the player can be alive [`ROOM_TICKS`]
-//! ticks later, or at the end of the game if that is earlier. The search for these tiles keeps one
-//! state per tile and tick, so it can miss some. If the player is alive [`ROOM_TICKS`] ticks later
-//! in the game, its tile at that time is always counted. Otherwise, its tile at that time on the
-//! line is counted, unless the line begins before the tick.
-//!
 //! Guarantees: the line, when played from the last savable tick, survives to the end. If
 //! `is_proven` is true for a lost game, no line survives from any tick after the last savable tick.
 //! Threats of unknown style are not in the world: the line disregards them, and nothing is proven.
 //! With a budget in ticks, the analysis is deterministic.
-
-use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
@@ -25,15 +13,12 @@ use super::replay::Replay;
 use getaway::game::{LAST_TICK, Move, POINTS_PER_TICK, Plan, Position, State, Status, World};
 use getaway::planner::Budget;
 use getaway::protocol::Mistakes;
-use getaway::search::BudgetMeter;
-use getaway::solve::{Outcome, Solver, SolverOptions};
+use getaway::solve::{Outcome, Savable, Solver, SolverOptions};
 
 /// Number of annotated frames at the end of a surviving line.
 const LINE_ANNOTATED_FRAMES: usize = 60;
-pub const ROOM_TICKS: u16 = 16;
-/// Maximum simulated ticks per probe in the first round. Each further round quadruples the limit.
-const PROBE_TICKS: u64 = 250_000;
-const PROBE_MEMORY_MAX_BYTES: usize = 128 << 20;
+/// Budget for one state in simulated ticks.
+const PREDICTION_TICKS: u64 = 2_000_000;
 /// A fall is steep if room of at least `FALL_MIN` tiles shrinks to `1 / FALL_RATIO` or less.
 const FALL_RATIO: u16 = 3;
 const FALL_MIN: u16 = 9;
@@ -118,7 +103,7 @@ pub struct Analysis {
     /// The later of two ticks: the final tick of the game, and that of the longest line found from
     /// the first state. `None` if a surviving line was found, or if no state is known.
     pub longest_tick: Option<u16>,
-    /// The room left at the start of each tick from `first_tick` on.
+    /// See [`Savable::room`]; one entry per tick from `first_tick` on.
     pub room: Vec<u16>,
     pub room_ticks: u16,
     /// The tick of the first entry of `room`.
@@ -138,22 +123,9 @@ struct PlayedGame<'a> {
     moves: &'a [Option<Move>],
 }
 
-#[derive(Clone, Debug, Default)]
-struct Boundary {
-    savable: Option<(usize, Vec<Move>)>,
-    doomed: Option<usize>,
-    longest_tick: Option<u16>,
-    simulated_ticks: u64,
-}
-
-enum Answer {
-    Survives(Vec<Move>),
-    Doomed,
-    Unknown,
-}
-
 impl Analysis {
-    pub fn of_log(log: &GameLog, budget: Budget) -> Self {
+    /// Calls `go_on` with the simulated ticks so far, and ends early if it returns false.
+    pub fn of_log(log: &GameLog, budget: Budget, go_on: &mut dyn FnMut(u64) -> bool) -> Self {
         // The recording is ignored from the first tick whose state is unknown.
         let known = log.ticks.iter().take_while(|tick| tick.state.is_some()).count();
         let ticks = &log.ticks[..known];
@@ -163,19 +135,27 @@ impl Analysis {
             Some(last) if known == log.ticks.len() => states.push(last.clone()),
             _ => drop(moves.pop()),
         }
-        let mut analysis = Self::new(&log.world, &states, &moves, ticks, log.map.clone(), &log.styles, budget);
+        let game = PlayedGame { world: &log.world, states: &states, moves: &moves };
+        let mut analysis = Self::new(&game, ticks, log.map.clone(), &log.styles, budget, go_on);
         analysis.commands.mistakes = log.mistakes.clone();
         analysis
     }
 
-    pub fn of_states(world: &World, states: &[State], map: Option<String>, budget: Budget) -> Self {
+    /// See [`of_log`](Self::of_log).
+    pub fn of_states(
+        world: &World,
+        states: &[State],
+        map: Option<String>,
+        budget: Budget,
+        go_on: &mut dyn FnMut(u64) -> bool,
+    ) -> Self {
         let moved = |pair: &[State]| {
             let mut successors = world.successors(&pair[0]);
             successors.find(|(_, next)| next == &pair[1]).map(|(player_move, _)| player_move)
         };
         let moves: Vec<Option<Move>> = states.windows(2).map(moved).collect();
         let styles: Vec<String> = world.layout().threats.iter().map(|threat| threat.style.name().to_owned()).collect();
-        Self::new(world, states, &moves, &[], map, &styles, budget)
+        Self::new(&PlayedGame { world, states, moves: &moves }, &[], map, &styles, budget, go_on)
     }
 
     /// The surviving line as a branch of the game `states`; `None` if no such line was found, or if
@@ -188,27 +168,31 @@ impl Analysis {
     }
 
     fn new(
-        world: &World,
-        states: &[State],
-        moves: &[Option<Move>],
+        game: &PlayedGame,
         ticks: &[LoggedTick],
         map: Option<String>,
         styles: &[String],
         budget: Budget,
+        go_on: &mut dyn FnMut(u64) -> bool,
     ) -> Self {
-        let game = PlayedGame { world, states, moves };
+        let &PlayedGame { world, states, moves } = game;
         let Some(last) = states.last() else { return Self::without_states(map, ticks) };
-        let boundary = game.boundary(budget);
         let end = last.status();
-        let index = boundary.savable.as_ref().map(|&(index, _)| index);
-        let room = game.room(&boundary);
+        let found = if end == Status::Complete {
+            let line = moves.last().copied().flatten().into_iter().collect();
+            Savable { last: Some((states.len().saturating_sub(2), line)), ..Savable::default() }
+        } else {
+            Savable::find(world, states, budget, go_on)
+        };
+        let index = found.last.as_ref().map(|&(index, _)| index);
+        let room = found.room(world, states);
         let first_doomed = match (end, index) {
             (Status::Complete, _) => None,
             (_, Some(index)) => Some(index + 1).filter(|&next| next < states.len()),
             (_, None) => Some(0),
         };
         // No proof is needed if the player survived the game, or if the last state is savable.
-        let is_proven = first_doomed.is_none_or(|next| boundary.doomed.is_some_and(|doomed| doomed <= next));
+        let is_proven = first_doomed.is_none_or(|next| found.doomed.is_some_and(|doomed| doomed <= next));
         let has_all_threats = styles.len() == world.threat_count();
         let exact = ticks.iter().take_while(|tick| has_all_threats && tick.is_exact).count();
         let uncertain_tick = ticks.get(exact).and_then(|tick| u16::try_from(tick.tick).ok());
@@ -217,29 +201,25 @@ impl Analysis {
         let is_certain = index.map_or_else(|| is_sure(0), |index| is_sure(index) && is_sure(index + 1));
         let catchers = catchers(world, last);
         let mut analysis = Self {
-            map,
             end,
             final_tick: last.tick(),
             last_savable_tick: index.map(|index| states[index].tick()),
             is_proven: is_proven && is_certain && has_all_threats,
-            line: boundary.savable.as_ref().map(|(_, line)| Plan::from(&line[..])),
-            kind: None,
-            sentence: String::new(),
+            line: found.last.as_ref().map(|(_, line)| Plan::from(&line[..])),
             score: u32::from(last.tick()) * POINTS_PER_TICK,
             played: index.and_then(|index| moves.get(index).copied().flatten()),
             catchers,
             close_threats: close_threats(ticks, styles, world.player(last)),
-            longest_tick: boundary.longest_tick.max(Some(last.tick())).filter(|_| index.is_none()),
+            longest_tick: found.longest_tick.max(Some(last.tick())).filter(|_| index.is_none()),
             falls: falls(&room, states, first_doomed.and_then(|next| next.checked_sub(1))),
             room,
-            room_ticks: ROOM_TICKS,
             first_tick: states[0].tick(),
-            commands: CommandCounts::of(ticks),
             uncertain_tick,
-            simulated_ticks: boundary.simulated_ticks,
+            simulated_ticks: found.simulated_ticks,
+            ..Self::without_states(map, ticks)
         };
         if end != Status::Complete && first_doomed.is_some() {
-            analysis.kind = Some(analysis.classify(&game, index, ticks));
+            analysis.kind = Some(analysis.classify(game, index, ticks));
         } else if end == Status::Running && analysis.commands.mispredicted > 0 && !analysis.close_threats.is_empty() {
             // The server does not report a catch to the bot, so the bot's own recording ends with a
             // running game. Mispredictions and a close threat suggest that the player was caught.
@@ -265,7 +245,7 @@ impl Analysis {
             close_threats: Vec::new(),
             longest_tick: None,
             room: Vec::new(),
-            room_ticks: ROOM_TICKS,
+            room_ticks: Savable::ROOM_TICKS,
             first_tick: 0,
             falls: Vec::new(),
             commands: CommandCounts::of(ticks),
@@ -343,7 +323,8 @@ impl Analysis {
         };
         let logged = ticks.get(index);
         let better = self.line.as_ref().and_then(|line| line.first().copied());
-        let better = better.map_or("another move", gerund);
+        let better = better.map_or("another move", |better| verbs(better)[2]);
+        let played = self.played.map_or("moved", |played| verbs(played)[0]);
         let lost =
             if self.is_proven { format!("Lost at tick {tick}") } else { format!("Lost at tick {tick} or later") };
         let wire = logged.and_then(|tick| tick.wire.as_deref());
@@ -381,8 +362,7 @@ impl Analysis {
                 format!("{lost} because the command for this tick could not be read ({error}): {stayed}")
             }
             LossKind::IgnoredCommand => {
-                let (commanded, played) = (logged.and_then(|tick| tick.commanded), self.played);
-                let (commanded, played) = (commanded.map_or("", command), played.map_or("", past));
+                let commanded = logged.and_then(|tick| tick.commanded).map_or("", |commanded| verbs(commanded)[1]);
                 format!(
                     "{lost} because the server did not play the bot's command to {commanded}, which probably came too late: the car {played} where {better} would have survived, and {caught}."
                 )
@@ -396,13 +376,9 @@ impl Analysis {
                 format!("Lost at tick {tick} because {surprise}: the move would otherwise have survived, and {caught}.")
             }
             LossKind::LastTick => format!(
-                "Lost in the last tick of the game by the move of tick {tick}: the car {} where {better} would have survived, and {caught}.",
-                self.played.map_or("moved", past)
+                "Lost in the last tick of the game by the move of tick {tick}: the car {played} where {better} would have survived, and {caught}."
             ),
-            _ => format!(
-                "{lost} by a blunder: the car {} where {better} would have survived, and {caught}.",
-                self.played.map_or("moved", past)
-            ),
+            _ => format!("{lost} by a blunder: the car {played} where {better} would have survived, and {caught}."),
         }
     }
 }
@@ -466,33 +442,14 @@ fn close_threats(ticks: &[LoggedTick], styles: &[String], next: Position) -> Vec
     names
 }
 
-fn past(player_move: Move) -> &'static str {
+/// A move in a sentence: in the past tense, as a command, and as a gerund.
+const fn verbs(player_move: Move) -> [&'static str; 3] {
     match player_move {
-        Move::Left => "went left",
-        Move::Right => "went right",
-        Move::Up => "went up",
-        Move::Down => "went down",
-        Move::Stay => "stayed",
-    }
-}
-
-fn command(player_move: Move) -> &'static str {
-    match player_move {
-        Move::Left => "go left",
-        Move::Right => "go right",
-        Move::Up => "go up",
-        Move::Down => "go down",
-        Move::Stay => "stay",
-    }
-}
-
-fn gerund(player_move: Move) -> &'static str {
-    match player_move {
-        Move::Left => "going left",
-        Move::Right => "going right",
-        Move::Up => "going up",
-        Move::Down => "going down",
-        Move::Stay => "staying",
+        Move::Left => ["went left", "go left", "going left"],
+        Move::Right => ["went right", "go right", "going right"],
+        Move::Up => ["went up", "go up", "going up"],
+        Move::Down => ["went down", "go down", "going down"],
+        Move::Stay => ["stayed", "stay", "staying"],
     }
 }
 
@@ -519,132 +476,6 @@ fn falls(room: &[u16], states: &[State], decisive: Option<usize>) -> Vec<Fall> {
 }
 
 impl PlayedGame<'_> {
-    fn boundary(&self, budget: Budget) -> Boundary {
-        let mut boundary = Boundary::default();
-        let mut meter = BudgetMeter::new(budget);
-        let last = self.states.len() - 1;
-        match self.states[last].status() {
-            Status::Complete => {
-                boundary.savable =
-                    Some((last.saturating_sub(1), self.moves.last().copied().flatten().into_iter().collect()));
-                return boundary;
-            }
-            Status::Caught => boundary.doomed = Some(last),
-            Status::Running => {}
-        }
-        let mut probe_ticks = PROBE_TICKS;
-        let mut seed = 0;
-        while !self.is_decided(&boundary) && meter.check().is_ok() {
-            let before = meter.ticks();
-            self.round(&mut boundary, &mut meter, probe_ticks, seed);
-            probe_ticks = probe_ticks.saturating_mul(4);
-            seed += 1;
-            if meter.ticks() == before {
-                break;
-            }
-        }
-        boundary.simulated_ticks = meter.ticks();
-        boundary
-    }
-
-    fn is_decided(&self, boundary: &Boundary) -> bool {
-        let end = boundary.doomed.unwrap_or(self.states.len());
-        boundary.savable.as_ref().map_or(end == 0, |&(index, _)| index + 1 == end)
-    }
-
-    /// Probes single states backwards from the end until a surviving line is found or the first
-    /// state has been probed. Then bisects the range below the lowest undecided state, and after
-    /// that the range above the highest.
-    fn round(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, probe_ticks: u64, seed: u64) {
-        let end = |boundary: &Boundary| boundary.doomed.unwrap_or(self.states.len());
-        let low = |boundary: &Boundary| boundary.savable.as_ref().map_or(0, |&(index, _)| index + 1);
-        let mut undecided: Vec<usize> = Vec::new();
-        let mut stride = 1;
-        while boundary.savable.is_none() && end(boundary) > 0 && meter.check().is_ok() {
-            let from = undecided.last().copied().unwrap_or_else(|| end(boundary)).min(end(boundary));
-            if from == 0 {
-                break;
-            }
-            let index = from.saturating_sub(stride);
-            stride *= 2;
-            if !self.probe(boundary, meter, index, probe_ticks, seed) {
-                undecided.push(index);
-            }
-        }
-        for is_upwards in [true, false] {
-            loop {
-                let (first, end) = (low(boundary), end(boundary));
-                let mut bounds: Vec<usize> =
-                    undecided.iter().copied().filter(|&open| (first..end).contains(&open)).collect();
-                bounds.sort_unstable();
-                let (first, end) = match (bounds.first(), bounds.last()) {
-                    (Some(&lowest), _) if is_upwards => (first, lowest),
-                    (_, Some(&highest)) if !is_upwards => (highest + 1, end),
-                    _ => (first, end),
-                };
-                if first >= end || meter.check().is_err() {
-                    break;
-                }
-                let index = first + (end - first) / 2;
-                if !self.probe(boundary, meter, index, probe_ticks, seed) {
-                    undecided.push(index);
-                }
-            }
-        }
-    }
-
-    fn probe(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, index: usize, ticks: u64, seed: u64) -> bool {
-        match self.answer(boundary, meter, index, ticks, seed) {
-            Answer::Survives(line) => {
-                let (index, line) = self.last_shared(index, line);
-                if boundary.savable.as_ref().is_none_or(|&(before, _)| before < index) {
-                    boundary.savable = Some((index, line));
-                }
-                true
-            }
-            Answer::Doomed => {
-                boundary.doomed = Some(boundary.doomed.map_or(index, |before| before.min(index)));
-                true
-            }
-            Answer::Unknown => false,
-        }
-    }
-
-    fn answer(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, index: usize, ticks: u64, seed: u64) -> Answer {
-        let options = SolverOptions { seed, memory_max_bytes: PROBE_MEMORY_MAX_BYTES };
-        let mut solver = Solver::new(options);
-        let mut spent = 0;
-        while spent < ticks && meter.check().is_ok() {
-            let left = meter.remaining().and(Budget::ticks(ticks - spent));
-            let solution = solver.advance(self.world, &self.states[index], left);
-            meter.add_search(solution.simulated_ticks);
-            // A job counts as at least one tick, so that the loop ends even without simulation.
-            spent += solution.simulated_ticks.max(1);
-            if index == 0 {
-                boundary.longest_tick = boundary.longest_tick.max(Some(solution.final_tick));
-            }
-            match solution.outcome {
-                Outcome::Survives => return Answer::Survives(solution.moves),
-                Outcome::Doomed => return Answer::Doomed,
-                Outcome::Undecided => {}
-            }
-        }
-        Answer::Unknown
-    }
-
-    fn last_shared(&self, index: usize, line: Vec<Move>) -> (usize, Vec<Move>) {
-        let mut state = self.states[index].clone();
-        let mut shared = 0;
-        for (played, &player_move) in line.iter().enumerate() {
-            self.world.step(&mut state, player_move);
-            if self.states.get(index + played + 1) != Some(&state) || state.is_over() {
-                break;
-            }
-            shared = played + 1;
-        }
-        (index + shared, line[shared..].to_vec())
-    }
-
     fn survives_as_predicted(&self, index: usize) -> bool {
         let Some(&Some(played)) = self.moves.get(index) else { return false };
         let mut state = self.states[index].clone();
@@ -652,51 +483,7 @@ impl PlayedGame<'_> {
         if state.is_caught() {
             return false;
         }
-        let budget = Budget::ticks(8 * PROBE_TICKS);
+        let budget = Budget::ticks(PREDICTION_TICKS);
         Solver::new(SolverOptions::default()).solve(self.world, &state, budget).outcome == Outcome::Survives
     }
-
-    fn room(&self, boundary: &Boundary) -> Vec<u16> {
-        // Only the first `ROOM_TICKS` moves of the line matter: `room` looks no further ahead.
-        let (surviving_from, surviving) = match &boundary.savable {
-            Some((index, line)) => {
-                let line = &line[..line.len().min(usize::from(ROOM_TICKS))];
-                (*index, self.world.states_along(&self.states[*index], line))
-            }
-            None => (0, Vec::new()),
-        };
-        let ahead = usize::from(ROOM_TICKS);
-        let alive = |index: usize| {
-            let played = self.states.get(index + ahead).filter(|state| state.status() != Status::Caught);
-            let on_line = || {
-                (index <= surviving_from).then(|| surviving.get((index + ahead).checked_sub(surviving_from)?)).flatten()
-            };
-            played.or_else(on_line).map(|state| self.world.player(state))
-        };
-        (0..self.states.len()).map(|index| room(self.world, &self.states[index], alive(index))).collect()
-    }
-}
-
-fn room(world: &World, state: &State, alive: Option<Position>) -> u16 {
-    if state.status() == Status::Caught {
-        return 0;
-    }
-    let mut layer: BTreeMap<Position, State> = BTreeMap::from([(world.player(state), state.clone())]);
-    for _ in 0..ROOM_TICKS {
-        let mut next: BTreeMap<Position, State> = BTreeMap::new();
-        for (_, state) in layer {
-            if state.is_over() {
-                next.entry(world.player(&state)).or_insert(state);
-                continue;
-            }
-            for (_, successor) in world.successors(&state) {
-                if successor.status() != Status::Caught {
-                    next.entry(world.player(&successor)).or_insert(successor);
-                }
-            }
-        }
-        layer = next;
-    }
-    let is_missed = alive.is_some_and(|alive| !layer.contains_key(&alive));
-    layer.len() as u16 + u16::from(is_missed)
 }

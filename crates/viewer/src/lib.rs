@@ -23,7 +23,7 @@ mod replay;
 mod svg;
 
 pub use address::{Address, Position, bundled_maps, decode, encode};
-pub use analysis::{ANALYSIS_TICKS, Analysis, CommandCounts, Fall, LossKind, ROOM_TICKS};
+pub use analysis::{ANALYSIS_TICKS, Analysis, CommandCounts, Fall, LossKind};
 pub use annotation::{Annotation, Intent, IntentKind};
 pub use game::Game;
 pub use game_log::{GameLog, LoggedTick, Misprediction, OtherGame, RecordingSource};

@@ -108,7 +108,7 @@ impl GameLibrary {
     pub fn page(&self, number: u64, budget: Budget, playground: Option<&str>) -> Option<Page> {
         let game = self.game(number)?;
         let log = &*game.log;
-        let analysis = game.analysis.get_or_init(|| Analysis::of_log(log, budget));
+        let analysis = game.analysis.get_or_init(|| Analysis::of_log(log, budget, &mut |_| true));
         let line = analysis.line_replay(&log.world, log.ticks.iter().filter_map(|logged| logged.state.as_ref()));
         Some(Page::new(PageSource::InGallery(&Replay::of_log(log), analysis, line.as_ref()), playground))
     }

@@ -109,7 +109,7 @@ pub(crate) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliErr
     let progress = Progress::open_ended();
     progress.set_message(format!("analysing {}", args.recording.display()));
     let budget = limit.and(Budget::ticks(args.budget_ticks));
-    let analysis = Analysis::of_log(&log, budget);
+    let analysis = Analysis::of_log(&log, budget, &mut |_| true);
     let is_doomed = analysis.kind == Some(LossKind::DoomedMap);
     let doomed = if is_doomed { DoomedGame::of(&log, budget) } else { None };
     drop(progress);

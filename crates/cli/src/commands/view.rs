@@ -189,7 +189,7 @@ fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliErr
         Source::Recordings(paths) => paths,
     };
     let log = read(single(paths)?, args.with.as_deref(), &args.maps, &args.rules)?;
-    let analysis = Analysis::of_log(&log, Budget::ticks(ANALYSIS_TICKS));
+    let analysis = Analysis::of_log(&log, Budget::ticks(ANALYSIS_TICKS), &mut |_| true);
     let line = analysis.line_replay(&log.world, log.ticks.iter().filter_map(|logged| logged.state.as_ref()));
     Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref()), playground))
 }

@@ -96,7 +96,7 @@ fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<St
     };
     replay.note = Some(failed.unwrap_or_default() + &plans).filter(|note| !note.is_empty());
     let Some(budget) = budget else { return Some(game_json(PageSource::Replay(&replay))) };
-    let analysis = Analysis::of_states(world, &states, Some(game.map.clone()), budget);
+    let analysis = Analysis::of_states(world, &states, Some(game.map.clone()), budget, &mut |_| true);
     let line = analysis.line_replay(world, states.iter());
     Some(game_json(PageSource::Analysed(&replay, &analysis, line.as_ref())))
 }

@@ -66,17 +66,24 @@ class WorkerLane {
   }
 
   async ask(name, args, { file, report }) {
+    // The worker loads its script while the engine loads.
+    this.worker ??= this.start();
     const module = await WorkerLane.load();
-    if (!this.worker) {
-      this.worker = new Worker("worker.mjs", { type: "module" });
-      this.worker.addEventListener("message", ({ data }) => this.receive(data));
-      this.worker.postMessage({ module });
-    }
+    this.worker ??= this.start();
+    if (!this.hasModule) this.worker.postMessage({ module });
+    this.hasModule = true;
     const id = ++this.count;
     return new Promise((resolve, reject) => {
       this.pending.set(id, { resolve, reject, report });
       this.worker.postMessage({ id, name, args, file });
     });
+  }
+
+  start() {
+    this.hasModule = false;
+    const worker = new Worker("worker.mjs", { type: "module" });
+    worker.addEventListener("message", ({ data }) => this.receive(data));
+    return worker;
   }
 
   receive({ id, report, answer, error, isBroken }) {
@@ -87,10 +94,14 @@ class WorkerLane {
     if (answer) return request.resolve(answer);
     request.reject(new Error(isBroken ? `the engine stopped: ${error}` : error));
     // After a trap, the module is in an unknown state, so its worker is replaced.
-    if (isBroken) this.stop();
+    if (isBroken) this.replace();
   }
 
   stop() {
+    if (this.pending.size) this.replace();
+  }
+
+  replace() {
     this.worker?.terminate();
     this.worker = null;
     const requests = [...this.pending.values()];

@@ -52,7 +52,7 @@ class Library {
     const next = () => this.games.find((game) => game.catchers?.length && game.analysis === undefined);
     for (let game = next(); game && !element("library").hidden; game = next()) {
       const { args, file } = game.source;
-      game.analysis = await this.tasks.json("recording_analysis", args, { file }).catch(() => null);
+      game.analysis = await this.tasks.json("recording_analysis", args, { file }).catch((error) => (error instanceof Stopped ? undefined : null));
       game.end = this.endOf(game);
       if (game.endCell) game.endCell.textContent = game.end;
     }

@@ -120,6 +120,8 @@ class Why {
   }
 
   clear() {
+    // An analysis of other moves is of no use.
+    if (this.asked) this.task.client.stop();
     this.analysis = this.asked = this.line = null;
     for (const id of ["sentence", "verdict"]) element(id).textContent = "";
     for (const id of ["go-decisive", "show-line", "take-line", "curve-text"]) element(id).hidden = true;
@@ -128,12 +130,17 @@ class Why {
   async ask() {
     const { game, recording } = this.session;
     if (!game && !recording) return showBanner("There is no game to explain.");
-    element("sentence").textContent = "Looking for the tick that decided the game…";
-    const request = recording?.args ? ["recording_analysis", recording.args, { file: recording.file }] : ["analyse", game];
+    const say = (text) => (element("sentence").textContent = text);
+    say("Looking for the tick that decided the game…");
+    const request = recording?.args ? ["recording_analysis", recording.args] : ["analyse", game];
+    const options = { file: recording?.file, report: (ticks) => say(`Looking for the tick that decided the game… (${toText(ticks)} simulated ticks)`) };
     this.asked = request;
-    const analysis = await this.task.run((client) => client.json(...request), (text) => (element("sentence").textContent = text));
-    // The game may have changed in the meantime.
-    if (analysis && this.asked === request) this.render(analysis);
+    // The game may change in the meantime.
+    const isAsked = () => this.asked === request;
+    const analysis = await this.task.run((client) => client.json(...request, options), (text) => isAsked() && say(text));
+    if (!isAsked()) return;
+    this.asked = null;
+    if (analysis) this.render(analysis);
   }
 
   /** `line` is the replay of the surviving line, if the page has no engine. */

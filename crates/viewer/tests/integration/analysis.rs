@@ -180,7 +180,7 @@ fn analyse(world: &World, lines: Vec<RecordedLine>, rest: impl Fn() -> RecordedL
     }
     recording.finish().unwrap();
     let log = GameLog::read(&RecordingSource::File(path), None, &[]).unwrap();
-    let analysis = Analysis::of_log(&log, BUDGET);
+    let analysis = Analysis::of_log(&log, BUDGET, &mut |_| true);
     assert_eq!(analysis.final_tick, state.tick());
     (log, analysis)
 }
@@ -364,7 +364,7 @@ fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<
     }
     recording.finish().unwrap();
     let log = GameLog::read(&RecordingSource::File(path), None, &[]).unwrap();
-    let analysis = Analysis::of_log(&log, BUDGET);
+    let analysis = Analysis::of_log(&log, BUDGET, &mut |_| true);
     let player = truth.player(&state);
     let catchers = truth.threats(&state).filter(|threat| threat.position == player && state.is_caught());
     let catchers = catchers.map(|threat| threat.style.name().to_owned()).collect();
@@ -407,7 +407,7 @@ fn nothing_is_proven_if_the_style_of_a_threat_is_unknown() {
         recording.finish().unwrap();
         let log = GameLog::read(&RecordingSource::File(path.clone()), Some(&rules), &[]).unwrap();
         std::fs::remove_file(path).unwrap();
-        let analysis = Analysis::of_log(&log, BUDGET);
+        let analysis = Analysis::of_log(&log, BUDGET, &mut |_| true);
         (analysis.kind, analysis.is_proven, analysis.uncertain_tick)
     };
     assert_eq!(analyse("goldfish"), (Some(LossKind::DoomedMap), true, None));
@@ -443,7 +443,7 @@ fn survived_and_running_games_are_not_lost() {
     let (_, analysis) = analyse(&world, moves.iter().map(|&player_move| heard(player_move)).collect(), without_command);
     assert_eq!((analysis.end, analysis.kind, analysis.is_proven), (Status::Complete, None, true));
     assert_eq!(analysis.sentence, "Survived all 2,000 ticks: 10,005 points.");
-    let running = Analysis::of_states(&world, &states[..300], Some("roundabout".into()), BUDGET);
+    let running = Analysis::of_states(&world, &states[..300], Some("roundabout".into()), BUDGET, &mut |_| true);
     assert_eq!((running.end, running.kind, running.last_savable_tick), (Status::Running, None, Some(300)));
     assert_eq!(running.sentence, "The game is not over: at tick 300 survival is still possible.");
 }
@@ -455,7 +455,7 @@ fn analysis_with_a_budget_in_ticks_is_reproducible() {
     while let Some(state) = states.last().filter(|state| !state.is_over()) {
         states.push(world.after(state, Move::Stay));
     }
-    let analyse = || Analysis::of_states(&world, &states, None, Budget::ticks(300_000));
+    let analyse = || Analysis::of_states(&world, &states, None, Budget::ticks(300_000), &mut |_| true);
     assert_eq!(analyse(), analyse());
 }
 
@@ -469,7 +469,7 @@ fn recordings_of_the_server_and_of_the_bot_are_merged() {
     for merged in [server.clone().merged(bot.clone()).unwrap(), bot.clone().merged(server.clone()).unwrap()] {
         assert_eq!(merged.ticks.len(), length);
         assert!(merged.ticks.iter().all(|tick| tick.wire.is_some() && tick.decision.is_some()));
-        let analysis = Analysis::of_log(&merged, BUDGET);
+        let analysis = Analysis::of_log(&merged, BUDGET, &mut |_| true);
         assert_eq!((analysis.kind, analysis.commands.missing), (Some(LossKind::MissingCommand), length - 5));
         let decisions = Replay::of_log(&merged).header.decisions;
         assert_eq!(decisions[3], Some((1.5, "plan".to_owned())));
