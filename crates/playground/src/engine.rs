@@ -22,8 +22,6 @@ use crate::rules::Form;
 
 /// Number of decisions between two reports of a planner's moves.
 const REPORT_TICKS: usize = 20;
-/// Simulated ticks between two reports of an analysis.
-const REPORT_WORK_TICKS: u64 = 250_000;
 const GIF_FRAME_HUNDREDTHS: u16 = 10;
 /// From 1, which finds the best colours, to 30, which is the fastest.
 const GIF_SPEED: i32 = 20;
@@ -184,7 +182,7 @@ impl Engine {
             "recording" => Ok(body(&pack(&Replay::of_log(&*self.log(arguments, attachment)?), 0, 0))),
             "recording_analysis" => {
                 let (log, budget) = (self.log(arguments, attachment)?, Budget::ticks(ANALYSIS_TICKS));
-                json(&Analysis::of_log(&log, budget, &mut progress(report)))
+                json(&Analysis::of_log(&log, budget, &mut |ticks| report(&ticks.to_string())))
             }
             "gif" => animation(&parse(arguments)?, attachment),
             "encode" => Ok(encode(&parse(arguments)?)?.into_bytes()),
@@ -314,20 +312,12 @@ fn judge_moves(arguments: &Arguments, report: Report<'_>) -> Result<Vec<u8>, Str
     json(&judge(&world, &state, |judgement| report(&to_json(judgement))))
 }
 
-/// Reports the work from time to time.
-fn progress(report: Report<'_>) -> impl FnMut(u64) -> bool {
-    let mut next = REPORT_WORK_TICKS;
-    move |ticks| {
-        let is_due = ticks >= next;
-        next = if is_due { ticks + REPORT_WORK_TICKS } else { next };
-        !is_due || report(&ticks.to_string())
-    }
-}
-
 fn analyse(game: Game, report: Report<'_>) -> Result<Vec<u8>, String> {
     let world = game.world()?;
     let states = world.states_along(&world.start(), &game.moves);
-    json(&Analysis::of_states(&world, &states, Some(game.name), Budget::ticks(ANALYSIS_TICKS), &mut progress(report)))
+    json(&Analysis::of_states(&world, &states, Some(game.name), Budget::ticks(ANALYSIS_TICKS), &mut |ticks| {
+        report(&ticks.to_string())
+    }))
 }
 
 fn play(request: &Arguments, report: Report<'_>) -> Result<Vec<u8>, String> {

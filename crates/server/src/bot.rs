@@ -6,10 +6,10 @@ use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::{Message, Utf8Bytes};
 
 use super::limits::MAX_FRAMES_PER_TICK;
-use super::mistakes::{Mistake, Mistakes, early_frame};
+use super::mistakes::{Mistake, early_frame, is_first};
 use super::socket::{Disconnect, Incoming, Received, Socket, parse_incoming};
 use getaway::game::{Action, FIRST_TICK};
-use getaway::protocol::{self, ClientFrame, Command};
+use getaway::protocol::{ClientFrame, Command, Mistakes};
 use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};
 
 pub(super) enum Answer {
@@ -35,14 +35,14 @@ pub(super) struct BotConnection<'a> {
     socket: &'a mut Socket,
     answered_tick: Option<u32>,
     pub counts: CommandCounts,
-    mistakes: Mistakes,
-    invalid_actions: protocol::Mistakes,
+    mistakes: Vec<Mistake>,
+    invalid_actions: Mistakes,
 }
 
 impl<'a> BotConnection<'a> {
     pub fn new(socket: &'a mut Socket) -> Self {
-        let (mistakes, invalid_actions) = (Mistakes::default(), protocol::Mistakes::default());
-        Self { socket, answered_tick: None, counts: CommandCounts::default(), mistakes, invalid_actions }
+        let (counts, invalid_actions) = (CommandCounts::default(), Mistakes::default());
+        Self { socket, answered_tick: None, counts, mistakes: Vec::new(), invalid_actions }
     }
 
     pub fn send(&mut self, frame: Utf8Bytes) -> Result<(), Disconnect> {
@@ -83,7 +83,7 @@ impl<'a> BotConnection<'a> {
                 Incoming::Frame(frame) => {
                     let (mistake, what) = self.ignored(&frame, tick);
                     record_ignored(wire, mistake, frame, ms, text);
-                    if self.mistakes.is_first(mistake) {
+                    if is_first(&mut self.mistakes, mistake) {
                         note(format!("ignored {what} (reported once per game)"));
                     }
                 }

@@ -10,7 +10,7 @@ use tungstenite::protocol::frame::coding::CloseCode;
 use super::event::Event;
 use super::game::HostedGame;
 use super::limits::{MAX_IDLE_FRAMES_PER_SECOND, PING_INTERVAL, REGISTRATION_TIMEOUT, VIEWER_SHUTDOWN_TIMEOUT};
-use super::mistakes::{Mistakes, early_frame};
+use super::mistakes::{early_frame, is_first};
 use super::recorder::Recorder;
 use super::shared::{Place, Shared};
 use super::socket::{Disconnect, Incoming, Socket, parse_incoming};
@@ -44,14 +44,14 @@ fn rejected(shared: &Shared, disconnect: Disconnect) -> Disconnect {
 /// Waits for the frame that determines the role. Reports the first mistake of each kind.
 fn role(socket: &mut Socket, shared: &Shared) -> Result<Role, Disconnect> {
     let deadline = Instant::now() + REGISTRATION_TIMEOUT;
-    let (mut client, mut mistakes) = (IdleClient::new(socket), Mistakes::default());
+    let (mut client, mut mistakes) = (IdleClient::new(socket), Vec::new());
     while Instant::now() < deadline {
         match client.wait(deadline)? {
             Some(ClientFrame::Register(register)) => return Ok(Role::Bot(register)),
             Some(ClientFrame::Viewer) => return Ok(Role::Viewer),
             Some(frame) => {
                 let (mistake, what) = early_frame(&frame);
-                if mistakes.is_first(mistake) {
+                if is_first(&mut mistakes, mistake) {
                     let expected = r#"{"type":"REGISTER","teamName":"..."} or {"type":"VIEWER"}"#;
                     let text = format!("ignored {what} before REGISTER: expected {expected} first");
                     shared.report(Event::ClientNote { text });
@@ -122,7 +122,7 @@ fn play(socket: &mut Socket, shared: &Shared, register: &Register) -> Disconnect
 fn wait_for_turn<'a>(socket: &mut Socket, shared: &'a Shared) -> Result<Place<'a>, Disconnect> {
     let place = shared.bots.join(socket.waker());
     let place = place.ok_or_else(|| Disconnect::new(CloseCode::Again, "too many waiting bots"))?;
-    let (mut client, mut mistakes) = (IdleClient::new(socket), Mistakes::default());
+    let (mut client, mut mistakes) = (IdleClient::new(socket), Vec::new());
     while !place.is_first() {
         if shared.is_ending() {
             return Err(Disconnect::new(CloseCode::Away, "all games have been played"));
@@ -132,7 +132,7 @@ fn wait_for_turn<'a>(socket: &mut Socket, shared: &'a Shared) -> Result<Place<'a
             return Err(Disconnect::new(CloseCode::Policy, "already registered"));
         }
         let (mistake, what) = early_frame(&frame);
-        if mistakes.is_first(mistake) {
+        if is_first(&mut mistakes, mistake) {
             let text = format!("ignored {what} from a waiting bot: expected no frame until the first state");
             shared.report(Event::ClientNote { text });
         }

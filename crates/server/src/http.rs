@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::time::Instant;
 
+use percent_encoding::percent_decode_str;
 use tungstenite::handshake::server::write_response;
 use tungstenite::http::header::{self, HeaderName, HeaderValue};
 use tungstenite::http::{self, Method, StatusCode, Version};
@@ -40,7 +41,8 @@ impl Request {
         match read_head(&mut stream, &mut unread) {
             Ok(head) => {
                 let head = head?;
-                let path = head.uri().path().split('/').skip(1).map(decode).collect();
+                let parts = head.uri().path().split('/').skip(1).map(percent_decode_str);
+                let path = parts.map(|part| part.decode_utf8_lossy().into_owned()).collect();
                 Some(Self { head, stream, unread, path })
             }
             Err(failure) => {
@@ -132,19 +134,6 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(usize, http::Request<()>)>, Failur
     let head = parsed.headers.iter().fold(head, |head, header| head.header(header.name, header.value)).body(());
     let head = head.map_err(|error| (StatusCode::BAD_REQUEST, format!("not an HTTP request: {error}")))?;
     Ok(Some((length, head)))
-}
-
-/// Decodes `%2F` and the like. What is not UTF-8 becomes U+FFFD.
-fn decode(text: &str) -> String {
-    let mut parts = text.split('%');
-    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
-    for part in parts {
-        match part.get(..2).and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => bytes.extend([&[byte], &part.as_bytes()[2..]].concat()),
-            None => bytes.extend([b"%", part.as_bytes()].concat()),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 pub(super) fn error((status, text): Failure) -> Response {

@@ -13,20 +13,11 @@ pub(super) enum Mistake {
     OtherFrame,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Mistakes {
-    reported: Vec<Mistake>,
-}
-
-impl Mistakes {
-    /// Records a mistake. Returns true if it is the first of its kind.
-    pub fn is_first(&mut self, mistake: Mistake) -> bool {
-        let is_first = !self.reported.contains(&mistake);
-        if is_first {
-            self.reported.push(mistake);
-        }
-        is_first
-    }
+/// Adds a mistake to those that have been reported. Returns true if it is the first of its kind.
+pub(super) fn is_first(reported: &mut Vec<Mistake>, mistake: Mistake) -> bool {
+    let is_first = !reported.contains(&mistake);
+    reported.extend(is_first.then_some(mistake));
+    is_first
 }
 
 pub(super) fn early_frame(frame: &ClientFrame) -> (Mistake, String) {

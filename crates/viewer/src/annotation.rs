@@ -29,45 +29,24 @@ pub enum IntentKind {
 }
 
 impl IntentKind {
-    /// All kinds, ordered by their numbers in a packed replay.
-    pub const ALL: [Self; 15] = [
-        Self::Unknown,
-        Self::BullStraightOn,
-        Self::BullBlocked,
-        Self::GoldfishWandering,
-        Self::SharkChasing,
-        Self::OwlLooking,
-        Self::OwlReturning,
-        Self::OwlWaiting,
-        Self::DeerSingleOption,
-        Self::DeerApproaching,
-        Self::DeerShy,
-        Self::HawkChasing,
-        Self::HawkTracking,
-        Self::HawkPatrolling,
-        Self::HawkWaiting,
+    /// The texts that the viewer shows, by the kinds' numbers; `{n}` stands for [`Intent::count`].
+    pub const TEXTS: [&str; 15] = [
+        "unknown style",
+        "goes straight on until a wall",
+        "wall ahead: its seed picks one of the open directions",
+        "wanders: its seed picks an open direction for every move",
+        "hunts: takes a shortest path to you",
+        "looks at you if it moves in this tick, and takes a shortest path",
+        "goes to where you were at its last look",
+        "waits for its next look at you",
+        "takes its only open direction",
+        "approaches without turning back: takes the open tile nearest to you",
+        "you are near: heads for its spawn",
+        "sees you and chases",
+        "lost sight of you: heads for where it last saw you",
+        "patrols: heads for an intersection with a wide view",
+        "waits; moves until it patrols: {n}",
     ];
-
-    /// The text that the viewer shows; `{n}` stands for [`Intent::count`].
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::Unknown => "unknown style",
-            Self::BullStraightOn => "goes straight on until a wall",
-            Self::BullBlocked => "wall ahead: its seed picks one of the open directions",
-            Self::GoldfishWandering => "wanders: its seed picks an open direction for every move",
-            Self::SharkChasing => "hunts: takes a shortest path to you",
-            Self::OwlLooking => "looks at you if it moves in this tick, and takes a shortest path",
-            Self::OwlReturning => "goes to where you were at its last look",
-            Self::OwlWaiting => "waits for its next look at you",
-            Self::DeerSingleOption => "takes its only open direction",
-            Self::DeerApproaching => "approaches without turning back: takes the open tile nearest to you",
-            Self::DeerShy => "you are near: heads for its spawn",
-            Self::HawkChasing => "sees you and chases",
-            Self::HawkTracking => "lost sight of you: heads for where it last saw you",
-            Self::HawkPatrolling => "patrols: heads for an intersection with a wide view",
-            Self::HawkWaiting => "waits; moves until it patrols: {n}",
-        }
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -175,13 +175,12 @@ class Follower {
     const waiting = `Waiting for a game.\nThe server listens at ws://${location.host}. Start a bot, for example with\npython bot/application.py --url ws://${location.host}`;
     element("message").textContent = answer.length || this.game ? "" : waiting;
     if (!answer.length) return;
-    const { header, frames, forecast } = Replay.parts(answer.buffer);
+    const { header, ...parts } = Replay.parts(answer.buffer);
     if (header.game === this.game) {
-      board.replay.append(header, { frames, forecast });
+      board.replay.append(header, parts);
       if (!header.isLive) board.replay.frames.length = header.from + header.count;
     } else {
-      const replay = new Replay(header);
-      replay.append(header, { frames, forecast });
+      const replay = new Replay(header, parts);
       // A game that has just begun has no state yet.
       if (replay.last < 0) return;
       this.game = header.game;

@@ -13,42 +13,46 @@ const isDark = () => (document.documentElement.dataset.theme ?? (dark.matches ? 
 const theme = () => DRAWING.themes[isDark() ? "dark" : "light"];
 const spriteOf = (name) => DRAWING.sprites[name] ?? DRAWING.sprites.unknown;
 
+/** The lines of a sprite's part from bottom to top, as `[width, colour]`. */
+function strokes({ paint, line }, color) {
+  const { pale, outline } = theme();
+  const { ink_halo: inkHalo, body_halo: bodyHalo, body, pale: paleWidth } = LAYERS.outlines;
+  // A halo keeps thin dark lines visible on dark streets.
+  if (line) return paint === "ink" ? [[line + inkHalo, pale], [line, color]] : [[line, color]];
+  return { body: [[bodyHalo, pale], [body, outline]], pale: [[paleWidth, outline]], ink: [] }[paint];
+}
+
 function drawSprite(context, name, x, y, side, angle) {
   const { color, parts } = spriteOf(name);
-  const { ink, pale, outline } = theme();
+  const colors = { ...theme(), body: color };
   context.save();
   context.translate(x, y);
   context.rotate(angle);
   context.scale(side / 100, side / 100);
   context.lineJoin = context.lineCap = "round";
-  for (const { path, paint, line } of parts) {
-    const paintColor = paint === "body" ? color : paint === "ink" ? ink : pale;
-    if (line) {
-      // A halo keeps thin dark lines visible on dark streets.
-      context.strokeStyle = pale;
-      context.lineWidth = line + LAYERS.outlines.ink_halo;
-      if (paint === "ink") context.stroke(path);
-      context.strokeStyle = paintColor;
-      context.lineWidth = line;
-      context.stroke(path);
-      continue;
+  for (const part of parts) {
+    context.fillStyle = colors[part.paint];
+    for (const [width, ink] of strokes(part, colors[part.paint])) {
+      context.strokeStyle = ink;
+      context.lineWidth = width;
+      context.stroke(part.path);
     }
-    context.fillStyle = paintColor;
-    if (paint === "body") {
-      context.strokeStyle = pale;
-      context.lineWidth = LAYERS.outlines.body_halo;
-      context.stroke(path);
-      context.strokeStyle = outline;
-      context.lineWidth = LAYERS.outlines.body;
-      context.stroke(path);
-    } else if (paint === "pale") {
-      context.strokeStyle = outline;
-      context.lineWidth = LAYERS.outlines.pale;
-      context.stroke(path);
-    }
-    context.fill(path);
+    if (!part.line) context.fill(part.path);
   }
   context.restore();
+}
+
+function disc(context, [x, y], radius, color) {
+  context.fillStyle = color;
+  context.beginPath();
+  context.arc(x, y, radius, 0, 2 * Math.PI);
+  context.fill();
+}
+
+/** Writes a text around a point. */
+function write(context, text, [x, y], size, color, weight = "") {
+  Object.assign(context, { fillStyle: color, font: `${weight} ${Math.round(size)}px system-ui, sans-serif`, textAlign: "center", textBaseline: "middle" });
+  context.fillText(text, x, y);
 }
 
 /** A sprite as an SVG element, coloured by the style sheet. */
@@ -171,13 +175,10 @@ class MapView {
   drawCoordinates(context, { width, height, rows }) {
     const { tile } = this;
     if (tile / this.ratio < 14) return;
-    context.fillStyle = theme().text;
-    context.font = `${Math.round(Math.min(tile * 0.4, 14 * this.ratio))}px system-ui, sans-serif`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    const write = (text, x, y) => rows[y][x] === "#" && context.fillText(text, (x + 0.5) * tile, (y + 0.5) * tile);
-    for (let x = 0; x < width; x += 5) write(x, x, 0);
-    for (let y = 5; y < height; y += 5) write(y, 0, y);
+    const size = Math.min(tile * 0.4, 14 * this.ratio);
+    const label = (text, x, y) => rows[y][x] === "#" && write(context, text, [(x + 0.5) * tile, (y + 0.5) * tile], size, theme().text);
+    for (let x = 0; x < width; x += 5) label(x, x, 0);
+    for (let y = 5; y < height; y += 5) label(y, 0, y);
   }
 
   tileAt(clientX, clientY, { width, height }) {
@@ -222,16 +223,9 @@ class MapView {
 
   drawCount(count, tileX, tileY) {
     const { context, tile } = this;
-    const [x, y] = this.center(tileX + 0.36, tileY - 0.36);
-    context.fillStyle = theme().text;
-    context.beginPath();
-    context.arc(x, y, tile * 0.2, 0, 2 * Math.PI);
-    context.fill();
-    context.fillStyle = theme().paper;
-    context.font = `bold ${Math.round(tile * 0.28)}px system-ui, sans-serif`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    context.fillText(count, x, y);
+    const place = this.center(tileX + 0.36, tileY - 0.36);
+    disc(context, place, tile * 0.2, theme().text);
+    write(context, count, place, tile * 0.28, theme().paper, "bold");
   }
 
   /** Draws a line of moves as an arrow, with a text at its end. */
@@ -261,16 +255,12 @@ class MapView {
       context.stroke();
     }
     const size = Math.max(11 * this.ratio, tile * 0.34);
-    context.font = `bold ${Math.round(size)}px system-ui, sans-serif`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    const width = context.measureText(text).width + size * 0.6;
+    const width = size * (0.56 * text.length + 0.6);
     const left = Math.max(0, Math.min(this.canvas.width - width, end[0] - width / 2));
     const middle = end[1] + (end[1] > tile ? -0.75 : 0.75) * tile;
     context.fillStyle = color;
     context.fillRect(left, middle - size * 0.7, width, size * 1.4);
-    context.fillStyle = theme().pale;
-    context.fillText(text, left + width / 2, middle);
+    write(context, text, [left + width / 2, middle], size, theme().pale, "bold");
   }
 
   drawRing({ x, y }) {
@@ -287,13 +277,10 @@ class MapView {
   /** Draws an actor between two frames. Only a move to an adjacent tile is interpolated. */
   drawActor(name, positions, next, at, fraction, directions, shift) {
     const [dx, dy] = [next[at] - positions[at], next[at + 1] - positions[at + 1]];
-    const moves = Math.abs(dx) + Math.abs(dy) === 1;
-    const stepFraction = moves ? fraction : 0;
+    const stepFraction = Math.abs(dx) + Math.abs(dy) === 1 ? fraction : 0;
     const [x, y] = this.center(positions[at] + dx * stepFraction + shift, positions[at + 1] + dy * stepFraction + shift);
     const [from, to] = directions ?? [TURN[positions[at + 2]], TURN[next[at + 2]]];
-    let turn = (to - from) % (2 * Math.PI);
-    if (turn > Math.PI) turn -= 2 * Math.PI;
-    if (turn < -Math.PI) turn += 2 * Math.PI;
+    const turn = Math.atan2(Math.sin(to - from), Math.cos(to - from));
     drawSprite(this.context, name, x, y, this.tile * (name === "player" ? LAYERS.player_size : LAYERS.threat_size), from + turn * Math.min(1, fraction * 3));
     return { x, y };
   }
@@ -314,9 +301,7 @@ class MapView {
     const { context, tile } = this;
     const { heat } = theme();
     replay.tiles.forEach(([x, y], i) => {
-      const ticks = arrivals[i];
-      const closeness = Math.max(0, 1 - ticks / LAYERS.heat_ticks);
-      context.globalAlpha = LAYERS.heat_opacity * closeness;
+      context.globalAlpha = LAYERS.heat_opacity * Math.max(0, 1 - arrivals[i] / LAYERS.heat_ticks);
       context.fillStyle = heat;
       context.fillRect(this.left + x * tile, this.top + y * tile, tile, tile);
     });
@@ -328,21 +313,14 @@ class MapView {
     if (tile / this.ratio < 22) return;
     const { text, street } = theme();
     const size = Math.round(tile * 0.34);
-    context.font = `${size}px system-ui, sans-serif`;
-    context.textAlign = "center";
-    context.textBaseline = "middle";
-    const widths = new Map();
     replay.tiles.forEach(([x, y], i) => {
       const ticks = arrivals[i];
       if (ticks >= replay.header.never) return;
-      const digits = String(ticks).length;
-      if (!widths.has(digits)) widths.set(digits, context.measureText("8".repeat(digits)).width + size * 0.3);
-      const [cx, cy] = this.center(x, y);
-      const width = widths.get(digits);
+      const place = this.center(x, y);
+      const width = size * (0.6 * String(ticks).length + 0.3);
       context.fillStyle = street;
-      context.fillRect(cx - width / 2, cy - size * 0.55, width, size * 1.1);
-      context.fillStyle = text;
-      context.fillText(ticks, cx, cy);
+      context.fillRect(place[0] - width / 2, place[1] - size * 0.55, width, size * 1.1);
+      write(context, ticks, place, size, text);
     });
   }
 
@@ -369,14 +347,10 @@ class MapView {
   drawTrail(replay, index) {
     const { context, tile } = this;
     const [smallest, growth] = LAYERS.trail_radius;
-    context.fillStyle = theme().trail;
     for (let i = Math.max(0, index - LAYERS.trail_ticks); i < index; i++) {
       const age = (index - i) / (LAYERS.trail_ticks + 1);
-      const [x, y] = this.center(...replay.frames[i].positions);
       context.globalAlpha = LAYERS.trail_opacity * (1 - age);
-      context.beginPath();
-      context.arc(x, y, tile * (smallest + growth * (1 - age)), 0, 2 * Math.PI);
-      context.fill();
+      disc(context, this.center(...replay.frames[i].positions), tile * (smallest + growth * (1 - age)), theme().trail);
     }
     context.globalAlpha = 1;
   }
@@ -393,10 +367,8 @@ class MapView {
     for (let i = 0; i <= ticks; i++) {
       const positions = replay.positionsAfter(index, i);
       if (!positions) break;
-      const [x, y] = this.center(positions[at], positions[at + 1]);
-      if (last) context.lineTo(x + shift, y + shift);
-      else context.moveTo(x + shift, y + shift);
-      last = [x + shift, y + shift];
+      last = this.center(positions[at], positions[at + 1]).map((side) => side + shift);
+      context.lineTo(...last);
     }
     context.stroke();
     context.setLineDash([]);
@@ -411,13 +383,8 @@ class MapView {
     this.drawFuturePath(replay, index, 0, LAYERS.plan_ticks, outline, unit * LAYERS.plan_outline, 0, dash);
     const last = this.drawFuturePath(replay, index, 0, LAYERS.plan_ticks, plan, unit, 0, dash);
     if (!last) return;
-    context.fillStyle = plan;
-    context.strokeStyle = outline;
-    context.lineWidth = unit * 0.4;
-    context.beginPath();
-    context.arc(...last, tile * 0.14, 0, 2 * Math.PI);
-    context.fill();
-    context.stroke();
+    disc(context, last, tile * 0.14 + unit * 0.4, outline);
+    disc(context, last, tile * 0.14, plan);
   }
 
   drawPath(replay, index, threat) {
@@ -426,10 +393,7 @@ class MapView {
     const shift = ((threat + 0.5) / count - 0.5) * tile * 0.5;
     const { color } = spriteOf(replay.header.styles[threat]);
     const last = this.drawFuturePath(replay, index, 2 + 3 * threat, LAYERS.path_ticks, color, Math.max(1.5, tile * LAYERS.path_width), shift, []);
-    context.fillStyle = color;
-    context.beginPath();
-    if (last) context.arc(...last, tile * 0.11, 0, 2 * Math.PI);
-    context.fill();
+    if (last) disc(context, last, tile * 0.11, color);
   }
 
   drawChosen(replay, index, threat) {
@@ -466,13 +430,9 @@ class MapView {
     const { left, top } = this.canvas.getBoundingClientRect();
     const [x, y] = [(clientX - left) * this.ratio, (clientY - top) * this.ratio];
     const reach = Math.max(this.tile * 0.5, 10 * this.ratio);
-    let [best, nearest] = [null, reach];
-    this.drawn.forEach((place, i) => {
-      if (!place) return;
-      const distance = Math.hypot(place.x - x, place.y - y);
-      if (distance < nearest) [best, nearest] = [i, distance];
-    });
-    return best;
+    const distances = this.drawn.map((place) => Math.hypot(place.x - x, place.y - y));
+    const nearest = distances.indexOf(Math.min(...distances));
+    return distances[nearest] < reach ? nearest : null;
   }
 }
 

@@ -297,11 +297,9 @@ class Editor {
   replay() {
     const { rows, player, threats } = this;
     const header = { width: rows[0].length, height: rows.length, rows: rows.map((row) => row.join("")), styles: threats.map(([style]) => style), status: "running", from: 0 };
-    const replay = new Replay(header);
     // If the map has no car yet, the car is drawn outside the map.
     const places = threats.flatMap(([, x, y]) => [x, y, 2]);
-    replay.append(header, { frames: [{ tick: 1, positions: Int16Array.of(...(player ?? [-99, -99]), ...places), annotation: null }], forecast: [] });
-    return replay;
+    return new Replay(header, { frames: [{ tick: 1, positions: Int16Array.of(...(player ?? [-99, -99]), ...places), annotation: null }], forecast: [] });
   }
 
   draw() {

@@ -456,7 +456,7 @@ class Player extends EventTarget {
   }
 
   listen() {
-    click("play", () => (this.driver?.isRealTime ? this.driver.toggleClock() : this.toggle()));
+    click("play", () => (this.driver?.isRealTime ? this.driver.setClock(this.driver.timer === null) : this.toggle()));
     click("home", () => this.seek(0));
     click("to-end", () => this.seek(Infinity));
     click("back", () => this.step(-1));
@@ -464,8 +464,7 @@ class Player extends EventTarget {
     click("previous-mark", () => this.seekMark(-1));
     click("next-mark", () => this.seekMark(1));
     click("follow", () => this.follow(!this.following));
-    click("one-board", () => this.compare(null));
-    click("why-one-board", () => this.compare(null));
+    for (const id of ["one-board", "why-one-board"]) click(id, () => this.compare(null));
     click("zoom-in", () => this.zoom(1.5));
     click("zoom-out", () => this.zoom(1 / 1.5));
     click("full", () => this.fullScreen());
@@ -489,8 +488,7 @@ class Player extends EventTarget {
     click("help-button", () => element("help").showModal());
     click("help-close", () => element("help").close());
     click("banner-close", () => showBanner(""));
-    still.addEventListener("change", () => this.refresh());
-    dark.addEventListener("change", () => this.refresh());
+    for (const media of [still, dark]) media.addEventListener("change", () => this.refresh());
     addEventListener("keydown", (event) => this.key(event));
     addEventListener("keyup", () => this.driver?.release());
     new ResizeObserver(() => this.refresh()).observe(element("map"));

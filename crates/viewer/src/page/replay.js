@@ -27,12 +27,9 @@ class DifferenceReader {
   }
 
   number() {
-    let value = 0;
-    for (let shift = 0; ; shift += 7) {
-      const byte = this.bytes[this.at++];
-      value |= (byte & 0x7f) << shift;
-      if (byte < 0x80) return (value >>> 1) ^ -(value & 1);
-    }
+    const number = [0];
+    this.advance(number);
+    return number[0];
   }
 
   /** Adds a decoded difference to each number. Inlines the decoding for speed. */
@@ -93,10 +90,9 @@ function unpack(header, bytes) {
 }
 
 class Replay {
-  constructor(header) {
+  constructor(header, parts) {
     this.frames = [];
-    this.forecast = [];
-    this.append(header, { frames: [], forecast: [] });
+    this.append(header, parts);
     this.tiles = [];
     for (let x = 0; x < header.width; x++) {
       for (let y = 0; y < header.height; y++) if (header.rows[y][x] !== "#") this.tiles.push([x, y]);
@@ -104,20 +100,14 @@ class Replay {
   }
 
   static fromAnswer(buffer) {
-    const { header, frames, forecast } = Replay.parts(buffer);
-    const replay = new Replay(header);
-    replay.append(header, { frames, forecast });
-    return replay;
+    const { header, ...parts } = Replay.parts(buffer);
+    return new Replay(header, parts);
   }
 
   static async fromPage({ header, data }) {
-    const letters = atob(data);
-    const zipped = new Uint8Array(letters.length);
-    for (let i = 0; i < letters.length; i++) zipped[i] = letters.charCodeAt(i);
+    const zipped = Uint8Array.from(atob(data), (letter) => letter.charCodeAt(0));
     const stream = new Blob([zipped]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const replay = new Replay(header);
-    replay.append(header, unpack(header, new Uint8Array(await new Response(stream).arrayBuffer())));
-    return replay;
+    return new Replay(header, unpack(header, new Uint8Array(await new Response(stream).arrayBuffer())));
   }
 
   static parts(buffer) {

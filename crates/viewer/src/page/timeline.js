@@ -93,7 +93,7 @@ class Timeline {
     for (const { kind, index, last, count } of this.clusters(marks.filter((mark) => !isStrip(mark.kind)), end)) {
       const [from, to] = [this.x(index, end), this.x(last, end)];
       drawMark(context, kind, (from + to) / 2);
-      if (count > 1) context.fillStyle = MARKS[kind].color;
+      context.fillStyle = MARKS[kind].color;
       if (count > 1) context.fillRect(from - 1, 19, to - from + 2, 3);
     }
     if (divergence !== null) {
