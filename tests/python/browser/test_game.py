@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Dialog, Page, expect
 
-from .conftest import CAUGHT, OpenPage, View, drop, load_axe, open_game_of_user, start, tick, violations, wait_until
+from .conftest import CAUGHT, OpenPage, View, assert_board_is_clear, drop, load_axe, open_game_of_user, start, tick, violations, wait_until
 from .test_playground import static, url
 
 __all__ = ["static", "url"]
@@ -121,7 +121,7 @@ def test_trainer_judges_a_try_and_plays_nothing(page: Page, view: View) -> None:
     page.locator("#title").click()
     page.keyboard.press({"L": "ArrowLeft", "R": "ArrowRight", "U": "ArrowUp", "D": "ArrowDown", ".": "."}[fault["letter"]])
     expect(page.locator("#trainer")).to_contain_text("doomed, proven")
-    expect(page.locator("#trainer")).to_have_attribute("data-kind", "wrong")
+    expect(page.locator("#training")).to_have_attribute("data-kind", "wrong")
     page.keyboard.press({"left": "ArrowLeft", "right": "ArrowRight", "up": "ArrowUp", "down": "ArrowDown", "stay": "."}[fault["better"][0]])
     expect(page.locator("#trainer")).to_contain_text("Right.")
     assert page.evaluate("session.game.moves") == moves
@@ -448,3 +448,27 @@ def test_lines_can_be_driven(page: Page, view: View) -> None:
     page.locator("#solve").click()
     page.locator("#take-solution").click()
     wait_until(page, "session.game.moves === prove.solved.solution.moves && session.index === 0")
+
+
+def test_task_of_another_game_is_cancelled(page: Page, view: View) -> None:
+    open_game_of_user(page, view)
+    page.evaluate("session.setMoves('.'.repeat(2000), 1)")
+    wait_until(page, "board.replay.isOver")
+    # The analysis never answers, so only cancelling ends it.
+    page.route("**/engine/analyse", lambda route: None)
+    page.locator("#tab-why").click()
+    page.locator("#why").click()
+    expect(page.locator("#why-stop")).to_be_visible()
+    page.evaluate("void session.open({ ...session.game, moves: '' })")
+    expect(page.locator("#why-stop")).to_be_hidden()
+    expect(page.locator("#sentence")).to_be_empty()
+
+
+def test_trainer_leaves_board_and_pad_free_on_a_phone(page: Page, view: View) -> None:
+    page.set_viewport_size({"width": 360, "height": 640})
+    start(page, view(str(CAUGHT)))
+    page.keyboard.press("End")
+    page.keyboard.press("c")
+    page.locator("#tab-play").click()
+    page.locator("#train").click()
+    assert_board_is_clear(page, "#training", "#pad", "#tabs")

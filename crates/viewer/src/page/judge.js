@@ -44,13 +44,8 @@ function drawJudgement(view, positions, moves) {
     const [dx, dy] = STEP[MOVES.indexOf(letter)];
     const [x, y] = view.center(positions[0] + dx * 0.78, positions[1] + dy * 0.78);
     const radius = tile * 0.14;
-    context.lineWidth = Math.max(2, tile * 0.09);
-    context.lineCap = "round";
-    context.fillStyle = theme().pale;
-    context.strokeStyle = ink(outcome);
-    context.beginPath();
-    context.arc(x, y, radius * 1.8, 0, 2 * Math.PI);
-    context.fill();
+    disc(context, [x, y], radius * 1.8, theme().pale);
+    Object.assign(context, { lineWidth: Math.max(2, tile * 0.09), lineCap: "round", strokeStyle: ink(outcome) });
     context.beginPath();
     if (outcome !== "doomed") context.arc(x, y, radius, 0, 2 * Math.PI);
     else {
@@ -219,6 +214,7 @@ class Trainer {
   start() {
     this.faults = this.judge.faults.toSorted((one, two) => one.tick - two.tick);
     this.session.trainer = this;
+    closeSheet();
     this.go(0);
   }
 
@@ -247,15 +243,15 @@ class Trainer {
 
   say(text, kind) {
     element("trainer").textContent = text;
-    element("trainer").dataset.kind = kind;
-    for (const id of ["trainer", "next-fault", "stop-training"]) element(id).hidden = false;
+    element("training").dataset.kind = kind;
+    element("training").hidden = false;
     element("next-fault").textContent = this.at + 1 < this.faults.length ? "Next one" : "Done";
     this.judge.show();
   }
 
   stop() {
     this.session.trainer = null;
-    for (const id of ["trainer", "next-fault", "stop-training"]) element(id).hidden = true;
+    element("training").hidden = true;
     this.isTrying = false;
     this.judge.show();
   }

@@ -25,8 +25,6 @@ class Session extends EventTarget {
     this.recording = null;
     /** True if the displayed game need not be remembered when another is opened. */
     this.isFirst = true;
-    /** True for the demonstration until the user acts. Until then, the address has no fragment. */
-    this.isDemo = false;
     this.wasTaken = false;
     /** The position at which the user took over, or null. */
     this.takenAt = null;
@@ -75,6 +73,15 @@ class Session extends EventTarget {
     const showUndo = () => (element("undo").disabled = this.history.length === 0);
     for (const name of ["game", "history"]) this.addEventListener(name, showUndo);
     this.addEventListener("game", () => this.showStarts());
+  }
+
+  /** True for the demonstration until the user acts. Until then, the address has no fragment. */
+  get isDemo() {
+    return document.body.classList.contains("demo");
+  }
+
+  set isDemo(isDemo) {
+    document.body.classList.toggle("demo", isDemo);
   }
 
   /** The number of moves before the displayed position, or before the one being requested. */
@@ -235,10 +242,6 @@ class Session extends EventTarget {
     this.route = "";
     if (letter === ".") this.heading = ".";
     this.setClock(true);
-  }
-
-  toggleClock() {
-    this.setClock(this.timer === null);
   }
 
   setClock(isRunning) {
