@@ -8,13 +8,15 @@
 //! tick in which the longest line ends. The far target is the last tick of the game or, once a
 //! bound excludes it, the middle between the line and the bound. A job either searches for lines or
 //! runs one *sweep*, for one of the targets. The queue runs the job of the kind that has cost the
-//! least work for its target so far; work on the less important target (the near one until the end
-//! of the game is excluded, then the far one) counts `SHARE` times. So cheap jobs run first, and
-//! expensive ones wait until the others have cost as much. A search continues where it stopped. A
-//! sweep may take `SHARE` times the work done for its target so far (as much for the less important
-//! target). If it hits this limit, it is lost, and comes back with twice the limit. A sweep that
-//! ends leaves *known sets*, which make later sweeps and searches for the target cheaper. That is
-//! all.
+//! least work for its target so far, but at least `FIRST_WORK`; work on the less important target
+//! (the near one until the end of the game is excluded, then the far one) counts `SHARE` times. So
+//! cheap jobs run first, and expensive ones wait until the others have cost as much. A search
+//! continues where it stopped. A sweep may take `SHARE` times the work done for its target so far
+//! (as much for the less important target). If it hits this limit, it is lost, and comes back with
+//! twice the limit. The sweeps that are probably cheap are first tried out with a limit of
+//! `FIRST_WORK`. One of them, the *trial*, is for early targets, has all threats, and does not come
+//! back. A sweep that ends leaves *known sets*, which make later sweeps and searches for the target
+//! cheaper. That is all.
 //!
 //! # Why bounds hold
 //!

@@ -138,6 +138,9 @@ impl<const N: usize> Prover<N> {
         if !self.model.has_excess_threats() {
             tasks.push((Task::Beam, 1));
         }
+        if !is_late {
+            tasks.push((Task::Trial, 1));
+        }
         if aim == Aim::Near && is_open {
             return tasks;
         }
@@ -179,7 +182,13 @@ impl<const N: usize> Prover<N> {
         let Some(target) = target else { return Ok(None) };
         let model = &self.model;
         let eighth = self.options.memory_max_bytes / 8;
-        let (first, joins, memory_max_bytes) = if let Task::Wide { mask, from } = job.task {
+        let (all, draws) = model.masks();
+        let wide = match job.task {
+            Task::Wide { mask, from } => Some((mask, from)),
+            Task::Trial => Some((all | draws, None)),
+            _ => None,
+        };
+        let (first, joins, memory_max_bytes) = if let Some((mask, from)) = wide {
             let first = match from {
                 None => Front::players(model.times.first_tick, &target.knowledge),
                 Some(tick) => {
@@ -208,7 +217,9 @@ impl<const N: usize> Prover<N> {
         let end = sweep(model, &mut target.knowledge, &plan, &mut self.stepper, meter);
         match (job.task, target.tried.starts.last_mut()) {
             (Task::Narrow, Some(start)) => start.limit = if end.is_ok() { u64::MAX } else { job.limit },
-            _ if end.is_ok() => target.tried.done.push(job.task),
+            (task, _) if end.is_ok() || task == Task::Trial && meter.ticks() >= job.limit => {
+                target.tried.done.push(task);
+            }
             _ => {}
         }
         let Knowledge { tick, steps, .. } = &target.knowledge;
@@ -217,7 +228,7 @@ impl<const N: usize> Prover<N> {
             Ok(Some(Proof { bound_tick, steps, ends_with_search: false }))
         };
         let end = end?;
-        queue.add(Task::Narrow, job.aim, FIRST_WORK);
+        queue.add(Task::Narrow, job.aim, 2 * FIRST_WORK);
         match end {
             End::Empty => proof(*tick as u16, None),
             End::Recorded { beyond: Some(step) } => proof(step.target_tick, Some(step)),

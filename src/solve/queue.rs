@@ -36,12 +36,14 @@ pub(super) enum Task {
     },
     /// A sweep that starts at a bottleneck.
     Narrow,
+    /// A short wide sweep with all threats, which is given up at its limit.
+    Trial,
 }
 
 impl Task {
     /// Returns true for jobs that continue where they were interrupted: all but sweeps.
     pub fn is_search(self) -> bool {
-        !matches!(self, Self::Reach(_) | Self::Wide { .. } | Self::Narrow)
+        !matches!(self, Self::Reach(_) | Self::Wide { .. } | Self::Narrow | Self::Trial)
     }
 
     fn kind(self) -> usize {
@@ -49,7 +51,7 @@ impl Task {
             Self::Model | Self::Survival => 0,
             Self::Beam | Self::Neighbourhood => 1,
             Self::Exhaustive => 2,
-            Self::Reach(_) | Self::Wide { .. } => 3,
+            Self::Reach(_) | Self::Wide { .. } | Self::Trial => 3,
             Self::Narrow => 4,
         }
     }
@@ -83,7 +85,8 @@ impl Queue {
     /// Takes a job of the kind that has taken the least work so far. Of the jobs of a kind, takes the
     /// one with the lowest estimated cost; of equal ones, the first that was added. `main` is the
     /// more important target, if there are targets. A sweep for it may take `SHARE` times as much
-    /// work as all jobs for it so far, and a sweep for the other target as much.
+    /// work as all jobs for it so far, and a sweep for the other target as much, unless a sweep is
+    /// only tried out, with a limit of `FIRST_WORK`.
     pub fn pop(&mut self, main: Option<Aim>) -> Option<Job> {
         let cost = |job: &Job| {
             let weight = match (job.task, main) {
@@ -93,13 +96,14 @@ impl Queue {
                     aim_weight * if task == Task::Survival { SHARE } else { 1 }
                 }
             };
-            (self.work[job.aim as usize][job.task.kind()].saturating_mul(weight), job.limit)
+            let work = self.work[job.aim as usize][job.task.kind()].saturating_add(FIRST_WORK);
+            (work.saturating_mul(weight), job.limit)
         };
         let place = (0..self.jobs.len()).min_by_key(|&place| cost(&self.jobs[place]))?;
         let mut job = self.jobs.remove(place);
-        if !job.task.is_search() {
+        if !job.task.is_search() && job.limit > FIRST_WORK {
             let share = if main == Some(job.aim) { SHARE } else { 1 };
-            job.limit = job.limit.max(share.saturating_mul(self.total(job.aim).max(2 * FIRST_WORK)));
+            job.limit = job.limit.max(share.saturating_mul(self.total(job.aim)));
         }
         Some(job)
     }

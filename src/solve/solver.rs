@@ -224,9 +224,9 @@ impl Solver {
                 }
                 return is_over;
             }
-            Task::Reach(_) | Task::Wide { .. } | Task::Narrow => {
+            Task::Reach(_) | Task::Wide { .. } | Task::Narrow | Task::Trial => {
                 let ended = with_prover!(&mut self.bounds, prover => prover.sweep(job, &self.best, &mut self.queue, meter), Ok(None));
-                let Ok(proof) = ended else { return false };
+                let Ok(proof) = ended else { return job.task == Task::Trial && meter.ticks() >= job.limit };
                 if let Some(proof) = proof.filter(|proof| proof.bound_tick < self.best.bound) {
                     (self.best.bound, self.best.proof) = (proof.bound_tick, Some(proof));
                 }

@@ -49,7 +49,7 @@ fn certificate(world: &World, solution: &Solution) -> Certificate {
 fn search_in_pieces_gives_the_answer_of_an_uncut_one() {
     let mut random = Generator::from_seed(5);
     let (mut doomed, mut cuts) = (0, 0);
-    for (index, (layout, world)) in worlds(15).enumerate() {
+    for (index, (layout, world)) in worlds(18).enumerate() {
         let whole = solver().solve(&world, &world.start(), Budget::ticks(3_000_000));
         if !whole.is_optimal() {
             continue;
