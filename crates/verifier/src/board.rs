@@ -6,8 +6,8 @@ use getaway::game::{Action, Direction, Layout, Position, Rules};
 use getaway_reference::navigation::CachedNavigation;
 use getaway_reference::{Game, Threat, owls_look};
 
-use super::LAST_TICK;
-use super::tiles::Tiles;
+use super::bits::Tiles;
+use super::{Checked, LAST_TICK};
 
 /// The work, in steps (see `STEPS_MAX`), that is counted for one move of a literal threat.
 const ACT_STEPS: u64 = 16;
@@ -22,22 +22,23 @@ pub(super) struct Board<const N: usize> {
     /// For each tile, the tiles where the player can be one tick later, including the tile itself.
     /// Moves between tiles of `open` can be reversed.
     neighbours: Vec<Tiles<N>>,
-    pub start: u16,
-    /// For each tick, true if the threats move in this tick.
-    pub moves: Vec<bool>,
-    looks: Vec<bool>,
-    /// For each tick, the number of moves that an owl makes from this tick on before it looks again
-    /// or the game ends.
-    pub owl_moves: Vec<u16>,
-    owl_moments: Vec<Moment>,
-    /// For each tick, the tiles of the bulls and goldfish at the start of the tick.
-    pub occupied: Vec<Tiles<N>>,
-    steps_max: u64,
-    steps_left: Cell<u64>,
+    pub ticks: Vec<Tick<N>>,
+    work: Work,
+}
+
+pub(super) struct Tick<const N: usize> {
+    /// True if the threats move in this tick.
+    pub moves: bool,
+    /// The number of moves that an owl makes from this tick on before it looks again or the game
+    /// ends.
+    pub owl_moves: u16,
+    looks: bool,
+    /// The tiles of the bulls and goldfish at the start of the tick.
+    pub occupied: Tiles<N>,
 }
 
 /// The properties of a tick that affect a threat's step.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Moment {
     /// True in the first tick if the threat's view is stale: the view is then off the grid.
     pub is_off_grid: bool,
@@ -47,105 +48,83 @@ pub(super) struct Moment {
     pub moves_left: u16,
 }
 
+/// A limit on work, and the work so far, in steps.
+struct Work {
+    steps_max: u64,
+    steps: Cell<u64>,
+}
+
 impl<const N: usize> Board<N> {
     /// Fails if the player's start is a wall, a move of the player cannot be reversed, or the
     /// threats do not all move in the same ticks.
-    pub fn new(layout: &Layout, rules: &Rules, steps_max: u64) -> Result<Self, String> {
-        let Rules {
-            no_jump,
-            // The literal model applies the rules below. A rule that this pattern does not name is
-            // a compile error.
-            period_ticks: _,
-            phase_clocks: _,
-            option_order: _,
-            shared_path_order: _,
-            shark_path_order: _,
-            spawn_order: _,
-            first_seed: _,
-            pick_scale: _,
-            deer_shy_distance_squared: _,
-            deer_view: _,
-            shark_view: _,
-            owl_minute_ticks: _,
-            owl_window_ticks: _,
-            owl_view: _,
-            hawk_patience_moves: _,
-            hawk_rest_moves: _,
-            hawk_posts: _,
-            hawk_view: _,
-            // Not used: the words in messages do not affect the game.
-            wire: _,
-        } = *rules;
+    pub fn new(layout: &Layout, rules: &Rules, steps_max: u64) -> Checked<Self> {
         let positions: Vec<Position> = layout.open_positions().collect();
-        let tile_of = |position: Position| positions.binary_search(&position).ok().map(|tile| tile as u16);
+        if !positions.contains(&layout.player) {
+            return Err("the player starts in a wall".to_owned());
+        }
+        let looks = |tick: usize| tick > 0 && owls_look(rules, tick as u16 - 1);
+        let tick = |tick| Tick { moves: false, owl_moves: 0, looks: looks(tick), occupied: Tiles::EMPTY };
         let mut board = Self {
-            no_jump,
+            layout: layout.clone(),
+            no_jump: rules.no_jump,
             navigation: CachedNavigation::new(layout, rules),
+            positions,
             open: Tiles::EMPTY,
             neighbours: Vec::new(),
-            start: tile_of(layout.player).ok_or("the player starts in a wall")?,
-            moves: vec![false; LAST_TICK + 2],
-            looks: (0..LAST_TICK as u16 + 2).map(|tick| tick > 0 && owls_look(rules, tick - 1)).collect(),
-            owl_moves: vec![0; LAST_TICK + 2],
-            owl_moments: Vec::new(),
-            occupied: vec![Tiles::EMPTY; LAST_TICK + 2],
-            steps_max,
-            steps_left: Cell::new(steps_max),
-            layout: layout.clone(),
-            positions,
+            ticks: (0..LAST_TICK + 2).map(tick).collect(),
+            work: Work { steps_max, steps: Cell::new(0) },
         };
         board.add_neighbours(&mut Game::new(layout, rules))?;
         for (index, &spawn) in layout.threats.iter().enumerate() {
             board.add_threat(Threat::new(spawn, rules), index == 0)?;
         }
         for tick in (1..=LAST_TICK).rev() {
-            let is_overwritten = board.moves[tick] && board.looks[tick];
-            board.owl_moves[tick] =
-                if is_overwritten { 0 } else { board.owl_moves[tick + 1] + u16::from(board.moves[tick]) };
+            let Tick { moves, looks, .. } = board.ticks[tick];
+            let owl_moves = if moves && looks { 0 } else { board.ticks[tick + 1].owl_moves + u16::from(moves) };
+            board.ticks[tick].owl_moves = owl_moves;
         }
-        let moments = (1..=LAST_TICK).flat_map(|tick| [false, true].map(|is_stale| board.owl_moment(tick, is_stale)));
-        board.owl_moments = moments.collect();
-        board.owl_moments.sort_unstable();
-        board.owl_moments.dedup();
         Ok(board)
     }
 
-    fn add_neighbours(&mut self, game: &mut Game) -> Result<(), String> {
+    fn add_neighbours(&mut self, game: &mut Game) -> Checked {
         for (tile, &position) in self.positions.iter().enumerate() {
             game.player = position;
             let mut neighbours = Tiles::single(tile as u16);
             for direction in Direction::ALL {
                 if let Ok(Some(next)) = game.try_action(&Action::Move(direction)) {
-                    neighbours.insert(self.tile(next));
-                    self.open.insert(self.tile(next));
+                    let next = Tiles::single(self.tile(next));
+                    (neighbours, self.open) = (neighbours.or(&next), self.open.or(&next));
                 }
             }
             self.neighbours.push(neighbours);
         }
-        self.open.insert(self.start);
-        let open: Vec<u16> = self.open.iter().collect();
-        let has = |from: u16, to: u16| !self.neighbours[usize::from(from)].and(&Tiles::single(to)).is_empty();
-        let is_two_way = |&tile: &u16| self.neighbours[usize::from(tile)].iter().all(|next| has(next, tile));
-        if open.iter().all(is_two_way) { Ok(()) } else { Err("a move of the player cannot be reversed".to_owned()) }
+        self.open = self.open.or(&Tiles::single(self.tile(self.layout.player)));
+        let has = |from: u16, to: u16| Tiles::single(to).is_within(&self.neighbours[usize::from(from)]);
+        let is_two_way = |tile: u16| self.neighbours[usize::from(tile)].iter().all(|next| has(next, tile));
+        if self.open.iter().all(is_two_way) {
+            Ok(())
+        } else {
+            Err("a move of the player cannot be reversed".to_owned())
+        }
     }
 
     /// Records the ticks in which the threat moves and, for a bull or goldfish, its tile at the
     /// start of each tick.
-    fn add_threat(&mut self, mut threat: Threat, is_first: bool) -> Result<(), String> {
+    fn add_threat(&mut self, mut threat: Threat, is_first: bool) -> Checked {
         let mut clock = threat.clone();
         for tick in 1..=LAST_TICK {
             let moves = clock.is_due(tick as u16 - 1);
-            if !is_first && moves != self.moves[tick] {
+            if !is_first && moves != self.ticks[tick].moves {
                 return Err(format!(
                     "tick {tick}: some threats move and others do not: expected all threats to move in the same ticks"
                 ));
             }
-            self.moves[tick] = moves;
+            self.ticks[tick].moves = moves;
         }
         if threat.view().is_none() {
             for tick in 1..=LAST_TICK + 1 {
-                let tile = self.tile(threat.position);
-                self.occupied[tick].insert(tile);
+                let tile = Tiles::single(self.tile(threat.position));
+                self.ticks[tick].occupied = self.ticks[tick].occupied.or(&tile);
                 threat.update_by(&self.navigation, &self.layout, tick as u16 - 1, self.layout.player);
             }
         }
@@ -165,48 +144,36 @@ impl<const N: usize> Board<N> {
     /// Returns `allowed`, but in the no-jump variant without the tiles where bulls and goldfish are
     /// at the start of the tick.
     pub fn enterable(&self, tick: usize, allowed: &Tiles<N>) -> Tiles<N> {
-        if self.no_jump { allowed.without(&self.occupied[tick]) } else { *allowed }
+        if self.no_jump { allowed.without(&self.ticks[tick].occupied) } else { *allowed }
     }
 
-    fn owl_moment(&self, tick: usize, is_stale: bool) -> Moment {
-        let (looks, moves_left) = (self.looks[tick], self.owl_moves[tick + 1]);
-        let moves_left = if looks { moves_left } else { moves_left.min(1) };
-        Moment { is_off_grid: tick == 1 && is_stale, looks, moves_left }
-    }
-
-    /// Returns the moment of a tick, and its index among the moments of owls or, if `is_owl` is
-    /// false, of other threats.
-    pub fn moment(&self, tick: usize, is_owl: bool, is_stale: bool) -> (Moment, usize) {
-        if !is_owl {
-            let is_off_grid = tick == 1 && is_stale;
-            return (Moment { is_off_grid, ..Moment::default() }, is_off_grid.into());
-        }
-        let moment = self.owl_moment(tick, is_stale);
-        (moment, self.owl_moments.binary_search(&moment).expect("the moments of all ticks"))
+    pub fn moment(&self, tick: usize, is_owl: bool, is_stale: bool) -> Moment {
+        let looks = is_owl && self.ticks[tick].looks;
+        let moves_max = if looks { u16::MAX } else { u16::from(is_owl) };
+        Moment { is_off_grid: tick == 1 && is_stale, looks, moves_left: self.ticks[tick + 1].owl_moves.min(moves_max) }
     }
 
     pub fn steps(&self) -> u64 {
-        self.steps_max - self.steps_left.get()
+        self.work.steps.get()
     }
 
     #[inline]
-    pub fn spend(&self, sets: usize) -> Result<(), String> {
+    pub fn spend(&self, sets: usize) -> Checked {
         self.spend_steps(sets as u64 * N as u64)
     }
 
     /// Counts the work of literal threats: their moves, and the path searches since the last call.
-    pub fn spend_acts(&self, acts: usize) -> Result<(), String> {
+    pub fn spend_acts(&self, acts: usize) -> Checked {
         self.spend_steps(acts as u64 * ACT_STEPS + self.navigation.take_work())
     }
 
     #[inline]
-    fn spend_steps(&self, steps: u64) -> Result<(), String> {
-        match self.steps_left.get().checked_sub(steps) {
-            Some(left) => {
-                self.steps_left.set(left);
-                Ok(())
-            }
-            None => Err(format!("verification takes more than {} steps", self.steps_max)),
+    fn spend_steps(&self, steps: u64) -> Checked {
+        let Work { steps_max, steps: before } = &self.work;
+        if steps > steps_max - before.get() {
+            return Err(format!("verification takes more than {steps_max} steps"));
         }
+        before.set(before.get() + steps);
+        Ok(())
     }
 }

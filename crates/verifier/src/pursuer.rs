@@ -4,14 +4,16 @@
 //! state IDs.
 
 use std::collections::{BTreeMap, HashMap};
-use std::rc::Rc;
+use std::hash::BuildHasherDefault;
 
-use getaway::game::{Direction, Layout, Position, Style, View};
+use getaway::game::{Direction, Layout, Position, Spawn, Style, View};
 use getaway_reference::navigation::Navigation;
 use getaway_reference::{Memory, Threat};
 
+use super::Checked;
+use super::bits::Tiles;
 use super::board::{Board, Moment};
-use super::tiles::Tiles;
+use super::layer::{Mixer, Slot};
 
 const KEY_BITS: u32 = 18;
 /// The bits above a hawk's key hold its draw count plus one, or 0 if its draws are not counted.
@@ -20,29 +22,32 @@ pub(super) const DRAW_BITS: u32 = 8;
 /// Returns the size in bits of each threat's state ID. A deer has four keys per tile, a shark one.
 pub(super) fn id_bits(layout: &Layout) -> Vec<u32> {
     let tiles = layout.open_positions().count();
-    let bits_of = |keys: usize| usize::BITS - keys.leading_zeros();
-    let bits_of_style = |style: Style| match style {
+    let bits_of = |keys: usize| keys.ilog2() + 1;
+    let bits_of_style = |spawn: &Spawn| match spawn.style {
         Style::Bull | Style::Goldfish => 0,
         Style::Shark => bits_of(tiles),
         Style::Deer => bits_of(4 * tiles),
         Style::Owl => bits_of(tiles * (tiles + 1)),
         Style::Hawk => KEY_BITS + DRAW_BITS,
     };
-    layout.threats.iter().map(|spawn| bits_of_style(spawn.style)).collect()
+    layout.threats.iter().map(bits_of_style).collect()
 }
 
 fn key_id(id: u32) -> u32 {
     id & ((1 << KEY_BITS) - 1)
 }
 
+fn at(id: u32, moment: Moment) -> u64 {
+    let moment = u64::from(moment.moves_left) << 2 | u64::from(moment.looks) << 1 | u64::from(moment.is_off_grid);
+    u64::from(key_id(id)) << u32::BITS | moment
+}
+
 /// The part of a threat's state that determines its future, apart from the posts that a hawk picks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Key {
-    position: Position,
-    direction: Direction,
-    memory: Memory,
-    /// 0 for an exact key. For a merged key of a hawk, one plus its index in [`Pursuer::merged`].
-    merged: usize,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Exact(Position, Direction, Memory),
+    /// Exact state IDs of a hawk on one tile, in ascending order.
+    Merged(Vec<u32>),
 }
 
 /// A step of a threat: its next state ID and tile, and the player's tiles that lead to them.
@@ -53,49 +58,29 @@ pub(super) struct Step<const N: usize> {
     pub tile: u16,
 }
 
-/// The steps from a key at a [`Moment`], computed for a player on the tiles `covered`.
-#[derive(Clone, Debug)]
-struct ComputedSteps<const N: usize> {
-    covered: Tiles<N>,
-    steps: Vec<Step<N>>,
-}
-
-/// A moment, and the index of its steps in [`Pursuer::computed`].
-pub(super) type IndexedMoment = (Moment, usize);
-
 pub(super) struct Pursuer<const N: usize> {
-    spawned: Threat,
-    is_stale: bool,
-    keys: Vec<Key>,
-    keys_max: usize,
-    tiles: Vec<u16>,
+    /// The threat's index in the map.
+    pub threat: usize,
+    pub slot: Slot,
+    pub spawned: Threat,
+    /// The key of each state ID, and its tile.
+    keys: Vec<(Key, u16)>,
     ids: HashMap<Key, u32>,
-    computed: Vec<Vec<ComputedSteps<N>>>,
-    /// For a hawk, the exact state IDs that each merged key stands for, in ascending order.
-    merged: Vec<Rc<[u32]>>,
-    merged_indices: HashMap<Rc<[u32]>, usize>,
+    /// By state ID and moment (see `at`): the steps, computed for a player on the tiles of the set.
+    computed: HashMap<u64, (Tiles<N>, Vec<Step<N>>), BuildHasherDefault<Mixer>>,
     /// For a hawk, the merged key of each tile, which stands for all memories possible there.
-    merged_by_tile: Vec<u32>,
-    /// For a shark or deer, the possible state IDs after each number of moves. Extended on demand.
-    ids_after_moves: Vec<Vec<u32>>,
+    pub merged_by_tile: Vec<u32>,
+    /// For a shark or deer, the possible state IDs by tick. Extended on demand.
+    pub ids_by_tick: Vec<Vec<u32>>,
 }
 
 impl<const N: usize> Pursuer<N> {
-    /// Returns `None` if the threat does not see the player. State IDs have at most `bits` bits.
-    pub fn new(spawned: Threat, bits: u32) -> Option<Self> {
-        Some(Self {
-            is_stale: spawned.view()? == View::Stale,
-            spawned,
-            keys: Vec::new(),
-            keys_max: 1 << bits.min(KEY_BITS),
-            tiles: Vec::new(),
-            ids: HashMap::new(),
-            computed: Vec::new(),
-            merged: Vec::new(),
-            merged_indices: HashMap::new(),
-            merged_by_tile: Vec::new(),
-            ids_after_moves: Vec::new(),
-        })
+    /// Returns `None` if the threat does not see the player.
+    pub fn new(spawned: Threat, threat: usize, slot: Slot) -> Option<Self> {
+        spawned.view()?;
+        let (keys, ids, computed) = (Vec::new(), HashMap::new(), HashMap::default());
+        let (merged_by_tile, ids_by_tick) = (Vec::new(), Vec::new());
+        Some(Self { threat, slot, spawned, keys, ids, computed, merged_by_tile, ids_by_tick })
     }
 
     pub fn style(&self) -> Style {
@@ -107,65 +92,43 @@ impl<const N: usize> Pursuer<N> {
     }
 
     pub fn is_stale(&self) -> bool {
-        self.is_stale
+        self.spawned.view() == Some(View::Stale)
     }
 
-    pub fn moment(&self, board: &Board<N>, tick: usize) -> IndexedMoment {
-        board.moment(tick, self.style() == Style::Owl, self.is_stale)
+    pub fn moment(&self, board: &Board<N>, tick: usize) -> Moment {
+        board.moment(tick, self.style() == Style::Owl, self.is_stale())
     }
 
     pub fn tile(&self, id: u32) -> u16 {
-        self.tiles[key_id(id) as usize]
+        self.keys[key_id(id) as usize].1
     }
 
     /// Returns the exact state IDs that a state ID without a draw count stands for.
-    fn exact_ids<'a>(&'a self, id: &'a u32) -> &'a [u32] {
-        match self.keys[*id as usize].merged {
-            0 => std::slice::from_ref(id),
-            place => &self.merged[place - 1],
+    pub fn exact_ids<'a>(&'a self, id: &'a u32) -> &'a [u32] {
+        match &self.keys[*id as usize].0 {
+            Key::Exact(..) => std::slice::from_ref(id),
+            Key::Merged(ids) => ids,
         }
     }
 
     /// Returns the steps that `compute_steps` has computed so far. Ignores the draw count in the
     /// state ID.
-    pub fn steps(&self, id: u32, (_, index): IndexedMoment) -> &[Step<N>] {
-        &self.computed[key_id(id) as usize][index].steps
+    pub fn steps(&self, id: u32, moment: Moment) -> &[Step<N>] {
+        &self.computed[&at(id, moment)].1
     }
 
     /// Ensures that the steps from a state ID are computed for a player on any of `player_tiles`.
     #[inline]
-    pub fn compute_steps(
-        &mut self,
-        board: &Board<N>,
-        id: u32,
-        moment: IndexedMoment,
-        player_tiles: &Tiles<N>,
-    ) -> Result<(), String> {
-        let key = key_id(id);
-        let computed = self.computed.get(key as usize).and_then(|computed| computed.get(moment.1));
-        if computed.is_some_and(|computed| player_tiles.without(&computed.covered).is_empty()) {
-            Ok(())
-        } else {
-            self.add_steps(board, key, moment, player_tiles)
+    pub fn compute_steps(&mut self, board: &Board<N>, id: u32, moment: Moment, player_tiles: &Tiles<N>) -> Checked {
+        match self.computed.get(&at(id, moment)) {
+            Some((covered, _)) if player_tiles.is_within(covered) => Ok(()),
+            _ => self.add_steps(board, key_id(id), moment, player_tiles),
         }
     }
 
     #[cold]
-    fn add_steps(
-        &mut self,
-        board: &Board<N>,
-        id: u32,
-        (moment, index): IndexedMoment,
-        player_tiles: &Tiles<N>,
-    ) -> Result<(), String> {
-        if self.computed.len() <= id as usize {
-            self.computed.resize(self.keys.len(), Vec::new());
-        }
-        let computed_by_moment = &mut self.computed[id as usize];
-        if computed_by_moment.len() <= index {
-            computed_by_moment.resize(index + 1, ComputedSteps { covered: Tiles::EMPTY, steps: Vec::new() });
-        }
-        let ComputedSteps { mut covered, mut steps } = computed_by_moment[index].clone();
+    fn add_steps(&mut self, board: &Board<N>, id: u32, moment: Moment, player_tiles: &Tiles<N>) -> Checked {
+        let (mut covered, mut steps) = self.computed.remove(&at(id, moment)).unwrap_or((Tiles::EMPTY, Vec::new()));
         // The possible observations of the threat, each with the player's tiles that cause it.
         let threat = self.threat(id);
         let mut noticed: Vec<(Option<Position>, Tiles<N>)> = Vec::new();
@@ -176,7 +139,7 @@ impl<const N: usize> Pursuer<N> {
         for tile in player_tiles.without(&covered).iter() {
             let position = threat.notices(&board.layout, moment.looks, board.positions[usize::from(tile)]);
             match noticed.iter_mut().find(|(other, _)| *other == position && position.is_none()) {
-                Some((_, tiles)) => tiles.insert(tile),
+                Some((_, tiles)) => *tiles = tiles.or(&Tiles::single(tile)),
                 None => noticed.push((position, Tiles::single(tile))),
             }
         }
@@ -188,61 +151,47 @@ impl<const N: usize> Pursuer<N> {
                 }
             }
         }
-        self.computed[id as usize][index] = ComputedSteps { covered: covered.or(player_tiles), steps };
+        self.computed.insert(at(id, moment), (covered.or(player_tiles), steps));
         Ok(())
     }
 
-    /// Returns the state ID after a tick in which threats move. `player_tiles` must hold one tile.
-    pub fn follow(&mut self, board: &Board<N>, id: u32, tick: usize, player_tiles: &Tiles<N>) -> Result<u32, String> {
-        let moment = self.moment(board, tick);
-        self.compute_steps(board, id, moment, player_tiles)?;
-        let step = self.steps(id, moment).iter().find(|step| !step.when.and(player_tiles).is_empty());
-        let next = step.map(|step| step.next).ok_or("a step is missing")?;
-        self.with_draw_count(board, id, next)
-    }
-
-    /// Returns the exact state ID of the state of `threat` if `id` stands for this state and has
-    /// no draw count. Otherwise, returns `id`.
-    pub fn resolve(&self, id: u32, threat: &Threat) -> u32 {
-        if Self::is_counted(id) {
-            return id;
-        }
-        let key = self.key(threat);
-        self.exact_ids(&id).iter().copied().find(|&exact| self.keys[exact as usize] == key).unwrap_or(id)
+    /// Returns the state ID after a tick in which threats move, if the threat of the literal game is
+    /// then `literal`, which determines the post that a hawk draws unless its draws are counted.
+    /// `seen` is the player's tile.
+    pub fn follow(&mut self, board: &Board<N>, id: u32, tick: usize, seen: u16, literal: &Threat) -> Checked<u32> {
+        let (moment, seen) = (self.moment(board, tick), Tiles::single(seen));
+        self.compute_steps(board, id, moment, &seen)?;
+        let step = self.steps(id, moment).iter().find(|step| seen.is_within(&step.when));
+        let next = self.with_draw_count(board, id, step.ok_or("a step is missing")?.next)?;
+        let key = self.key(literal);
+        let is_literal = |&&exact: &&u32| !Self::is_counted(next) && self.keys[exact as usize].0 == key;
+        Ok(self.exact_ids(&key_id(next)).iter().find(is_literal).copied().unwrap_or(next))
     }
 
     /// Returns `next` with the draw count of `id`, plus one if the step draws a post. If draws
     /// are counted, the literal hawk picks this post.
-    pub fn with_draw_count(&self, board: &Board<N>, id: u32, next: u32) -> Result<u32, String> {
+    pub fn with_draw_count(&self, board: &Board<N>, id: u32, next: u32) -> Checked<u32> {
         let (key, counted) = (key_id(id), id >> KEY_BITS);
-        if counted == 0 || self.keys[key as usize].merged != 0 {
+        if counted == 0 || matches!(self.keys[key as usize].0, Key::Merged(_)) {
             return Ok(next);
         }
-        if !self.draws_post(key, next) {
+        let has_post = |id: &u32| matches!(self.keys[*id as usize].0, Key::Exact(.., memory) if memory.post.is_some());
+        if has_post(&key) || !self.exact_ids(&next).iter().all(has_post) {
             return Ok(next | counted << KEY_BITS);
         }
         board.spend_acts(1)?;
         let mut hawk = Threat { seed: self.spawned.seed + counted as i32 - 1, ..self.threat(key) };
         hawk.act(&board.navigation, &board.layout, None);
-        let is_picked = |&&id: &&u32| self.keys[id as usize] == self.key(&hawk);
+        let hawk = self.key(&hawk);
+        let is_picked = |&&id: &&u32| self.keys[id as usize].0 == hawk;
         let picked = *self.exact_ids(&next).iter().find(is_picked).ok_or("a hawk picks none of its posts")?;
         // Counting ends when the count would not fit into its bits.
         let counted = if counted + 1 < 1 << DRAW_BITS { counted + 1 } else { 0 };
         Ok(picked | counted << KEY_BITS)
     }
 
-    pub fn begin_counting(id: u32) -> u32 {
-        id | 1 << KEY_BITS
-    }
-
     pub fn is_counted(id: u32) -> bool {
         id >> KEY_BITS != 0
-    }
-
-    /// Returns true if a hawk picks a post in the step from `before` to `after`.
-    fn draws_post(&self, before: u32, after: u32) -> bool {
-        let has_post = |id: &u32| self.keys[*id as usize].memory.post.is_some();
-        !self.exact_ids(&before).iter().any(has_post) && self.exact_ids(&after).iter().all(has_post)
     }
 
     /// Returns true if two state IDs may stand for the same state.
@@ -250,8 +199,10 @@ impl<const N: usize> Pursuer<N> {
         if !self.is_hawk() {
             return one == other;
         }
-        let (key, other_key) = (key_id(one), key_id(other));
-        have_same_draws(one, other) && (key == other_key || intersect(self.exact_ids(&key), self.exact_ids(&other_key)))
+        let [(key, draws), (other_key, other_draws)] = [one, other].map(|id| (key_id(id), id >> KEY_BITS));
+        let has_same_draws = draws == other_draws || draws == 0 || other_draws == 0;
+        let others = self.exact_ids(&other_key);
+        has_same_draws && (key == other_key || self.exact_ids(&key).iter().any(|id| others.binary_search(id).is_ok()))
     }
 
     fn key(&self, threat: &Threat) -> Key {
@@ -263,159 +214,105 @@ impl<const N: usize> Pursuer<N> {
             Style::Shark | Style::Deer | Style::Bull | Style::Goldfish => nothing,
         };
         let direction = if threat.style == Style::Deer { threat.direction } else { Direction::Up };
-        Key { position: threat.position, direction, memory, merged: 0 }
+        Key::Exact(threat.position, direction, memory)
     }
 
+    /// Returns a threat with the key or, for a merged key, with one of the keys that it stands for.
     fn threat(&self, id: u32) -> Threat {
-        let Key { position, direction, memory, .. } = self.keys[id as usize];
-        Threat { position, direction, memory, ..self.spawned.clone() }
+        match &self.keys[id as usize].0 {
+            &Key::Exact(position, direction, memory) => Threat { position, direction, memory, ..self.spawned.clone() },
+            Key::Merged(ids) => self.threat(ids[0]),
+        }
     }
 
     /// Returns a threat that differs from `threat` in fields outside the key, such as the seed. The
     /// twin of an owl that looks also remembers the owl's spawn, which the look overwrites.
     fn twin(&self, threat: &Threat, noticed: Option<Position>) -> Threat {
         let elsewhere = Some(self.spawned.spawn);
-        let mut twin = Threat {
-            seed: threat.seed + 1,
-            ticks_since_move: 1,
-            stale_player: self.spawned.spawn,
-            memory: Memory { remembered: elsewhere, seen: elsewhere, post: elsewhere, idle_rounds: 1 },
-            ..threat.clone()
+        let other = Memory { remembered: elsewhere, seen: elsewhere, post: elsewhere, idle_rounds: 1 };
+        let memory = match threat.style {
+            Style::Owl if noticed.is_none() => Memory { remembered: threat.memory.remembered, ..other },
+            Style::Hawk => Memory { remembered: elsewhere, ..threat.memory },
+            _ => other,
         };
-        if threat.style != Style::Deer {
-            twin.direction = threat.direction.reverse();
-            twin.spawn = threat.position;
+        let (mut direction, mut spawn) = (threat.direction.reverse(), threat.position);
+        if threat.style == Style::Deer {
+            (direction, spawn) = (threat.direction, threat.spawn);
         }
-        match threat.style {
-            Style::Owl if noticed.is_none() => twin.memory.remembered = threat.memory.remembered,
-            Style::Hawk => twin.memory = Memory { remembered: elsewhere, ..threat.memory },
-            _ => {}
-        }
-        twin
+        let (seed, stale_player) = (threat.seed + 1, self.spawned.spawn);
+        Threat { direction, spawn, seed, stale_player, memory, ticks_since_move: 1, ..threat.clone() }
     }
 
-    fn add(&mut self, key: Key, board: &Board<N>) -> Result<u32, String> {
+    fn add(&mut self, key: Key, tile: u16) -> Checked<u32> {
         if let Some(&id) = self.ids.get(&key) {
             return Ok(id);
         }
-        if self.keys.len() == self.keys_max {
-            return Err(format!("the {} has more than {} keys", self.style(), self.keys_max));
+        let keys_max = 1 << self.slot.bits.min(KEY_BITS);
+        if self.keys.len() == keys_max {
+            return Err(format!("the {} has more than {keys_max} keys", self.style()));
         }
         let id = self.keys.len() as u32;
-        self.keys.push(key);
-        self.tiles.push(board.tile(key.position));
+        self.keys.push((key.clone(), tile));
         self.ids.insert(key, id);
         Ok(id)
     }
 
-    fn add_merged(&mut self, mut ids: Vec<u32>, board: &Board<N>) -> Result<u32, String> {
+    pub fn add_exact(&mut self, threat: &Threat, board: &Board<N>) -> Checked<u32> {
+        self.add(self.key(threat), board.tile(threat.position))
+    }
+
+    pub fn add_merged(&mut self, mut ids: Vec<u32>, board: &Board<N>) -> Checked<u32> {
         ids.sort_unstable();
         ids.dedup();
         if ids.len() == 1 {
             return Ok(ids[0]);
         }
         board.spend(ids.len())?;
-        let Key { position, direction, .. } = self.keys[ids[0] as usize];
-        let place = match self.merged_indices.get(ids.as_slice()) {
-            Some(&place) => place,
-            None => {
-                let ids: Rc<[u32]> = ids.into();
-                self.merged.push(ids.clone());
-                self.merged_indices.insert(ids, self.merged.len());
-                self.merged.len()
-            }
-        };
-        self.add(Key { position, direction, memory: Memory::default(), merged: place }, board)
+        let tile = self.tile(ids[0]);
+        self.add(Key::Merged(ids), tile)
     }
 
-    pub fn first(&mut self, board: &Board<N>) -> Result<u32, String> {
+    /// Returns the state ID at the start of the game.
+    pub fn first(&mut self, board: &Board<N>, counts_draws: bool) -> Checked<u32> {
         let first = self.spawned.clone();
         match first.style {
-            Style::Owl => self.add_owl(board, first, board.owl_moves[1]),
-            _ => self.add(self.key(&first), board),
+            Style::Owl => self.add_owl(board, first, board.ticks[1].owl_moves),
+            Style::Hawk if counts_draws => Ok(self.add_exact(&first, board)? | 1 << KEY_BITS),
+            _ => self.add_exact(&first, board),
         }
     }
 
-    pub fn shark_on(&mut self, board: &Board<N>, tile: u16) -> Result<u32, String> {
-        let shark = Threat { position: board.positions[usize::from(tile)], ..self.spawned.clone() };
-        self.add(self.key(&shark), board)
-    }
-
-    /// Returns every possible state ID at the start of a tick. Fails for an owl that moves before
-    /// it looks again, because its memory then matters.
-    pub fn possible_ids(&mut self, board: &Board<N>, tick: usize) -> Result<Vec<u32>, String> {
-        match self.style() {
-            Style::Owl if board.owl_moves[tick] != 0 => {
-                Err(format!("an owl cannot join in tick {tick}, when its memory matters"))
-            }
-            Style::Owl => {
-                let owl = |&position: &Position| Threat { position, ..self.spawned.clone() };
-                let owls: Vec<Threat> = board.positions.iter().map(owl).collect();
-                owls.into_iter().map(|owl| self.add_owl(board, owl, 0)).collect()
-            }
-            Style::Hawk => {
-                if self.merged_by_tile.is_empty() {
-                    self.merged_by_tile = self.merged_hawks(board)?;
-                }
-                Ok(self.merged_by_tile.clone())
-            }
-            _ => self.possible_ids_after(board, board.moves[..tick].iter().filter(|moves| **moves).count()),
-        }
-    }
-
-    /// Returns, for each tile, the key that merges all memories that a hawk can have there. Fails
-    /// if the literal hawk starts with another memory, or if a step leads to one.
-    fn merged_hawks(&mut self, board: &Board<N>) -> Result<Vec<u32>, String> {
-        let (positions, rules) = (&board.positions, self.spawned.rules);
-        let posts = board.navigation.posts().into_owned();
-        let (patience, rest) = (i32::from(rules.hawk_patience_moves), i32::from(rules.hawk_rest_moves));
-        let none = Memory::default();
-        let mut hawks = Vec::new();
-        for &position in positions {
-            let hawk = Threat { position, ..self.spawned.clone() };
-            board.spend(positions.len())?;
-            let seen = positions.iter().filter_map(|&seen| hawk.notices(&board.layout, false, seen));
-            let seen = seen.map(|seen| Memory { seen: Some(seen), ..none });
-            let sent = posts.iter().map(|&post| Memory { post: Some(post), ..none });
-            let first = if posts.contains(&position) { -rest } else { 0 };
-            let rests = (first..=patience).map(|idle_rounds| Memory { idle_rounds, ..none });
-            let memories: Vec<Memory> = seen.chain(sent).chain(rests).collect();
-            let keys = memories.into_iter().map(|memory| self.add(self.key(&Threat { memory, ..hawk.clone() }), board));
-            let keys: Vec<u32> = keys.collect::<Result<_, _>>()?;
-            hawks.push(self.add_merged(keys, board)?);
-        }
-        let is_covered = |pursuer: &Self, next: u32| {
-            let all = pursuer.exact_ids(&hawks[usize::from(pursuer.tile(next))]);
-            pursuer.exact_ids(&next).iter().all(|id| all.binary_search(id).is_ok())
-        };
-        let first = self.first(board)?;
-        let mut covered = is_covered(self, first);
-        for &id in &hawks {
-            for moment in [self.moment(board, 1), self.moment(board, 2)] {
-                self.compute_steps(board, id, moment, &board.open)?;
-                covered &= self.steps(id, moment).iter().all(|step| is_covered(self, step.next));
-            }
-        }
-        if covered {
-            Ok(hawks)
-        } else {
-            Err("a hawk starts with, or reaches, a memory that is not listed for its tile".to_owned())
-        }
-    }
-
-    fn step(
-        &mut self,
-        board: &Board<N>,
-        id: u32,
-        moment: Moment,
-        noticed: Option<Position>,
-    ) -> Result<Vec<u32>, String> {
+    /// Returns the next state IDs, one per tile, or one state ID per post if a hawk draws.
+    fn step(&mut self, board: &Board<N>, id: u32, moment: Moment, noticed: Option<Position>) -> Checked<Vec<u32>> {
+        let posts = board.navigation.posts();
         let mut found: Vec<u32> = Vec::new();
         for exact in self.exact_ids(&id).to_vec() {
-            self.step_exact(board, exact, moment, noticed, &mut found)?;
-        }
-        if found.len() == 1 {
-            return Ok(found);
+            board.spend_acts(2)?;
+            let mut threat = self.threat(exact);
+            let mut twin = self.twin(&threat, noticed);
+            let had_post = threat.memory.post.is_some();
+            threat.act(&board.navigation, &board.layout, noticed);
+            twin.act(&board.navigation, &board.layout, noticed);
+            let draws = !had_post && threat.memory.post.is_some();
+            if draws {
+                if ![threat.memory.post, twin.memory.post].iter().flatten().all(|post| posts.contains(post)) {
+                    return Err("a hawk is sent to a tile that is not one of its posts".to_owned());
+                }
+                twin.memory.post = threat.memory.post;
+            }
+            if self.key(&threat) != self.key(&twin) {
+                return Err(format!("the step of the {} depends on more than its key", self.style()));
+            }
+            if draws {
+                for &post in posts.iter() {
+                    threat.memory.post = Some(post);
+                    found.push(self.add_exact(&threat, board)?);
+                }
+            } else if threat.style == Style::Owl && (moment.looks || moment.moves_left == 0) {
+                found.push(self.add_owl(board, threat, moment.moves_left)?);
+            } else {
+                found.push(self.add_exact(&threat, board)?);
+            }
         }
         let mut by_tile: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
         for id in found {
@@ -424,53 +321,14 @@ impl<const N: usize> Pursuer<N> {
         by_tile.into_values().map(|ids| self.add_merged(ids, board)).collect()
     }
 
-    /// Adds the next state ID of an exact key to `found`, or one state ID per post if a hawk draws.
-    fn step_exact(
-        &mut self,
-        board: &Board<N>,
-        id: u32,
-        moment: Moment,
-        noticed: Option<Position>,
-        found: &mut Vec<u32>,
-    ) -> Result<(), String> {
-        board.spend_acts(2)?;
-        let mut threat = self.threat(id);
-        let mut twin = self.twin(&threat, noticed);
-        let before = threat.memory;
-        threat.act(&board.navigation, &board.layout, noticed);
-        twin.act(&board.navigation, &board.layout, noticed);
-        let posts = board.navigation.posts();
-        let drawn = threat.memory.post.filter(|_| before.post.is_none());
-        if drawn.is_some() {
-            if ![threat.memory.post, twin.memory.post].iter().flatten().all(|post| posts.contains(post)) {
-                return Err("a hawk is sent to a tile that is not one of its posts".to_owned());
-            }
-            twin.memory.post = drawn;
-        }
-        if self.key(&threat) != self.key(&twin) {
-            return Err(format!("the step of the {} depends on more than its key", self.style()));
-        }
-        if drawn.is_some() {
-            for &post in posts.iter() {
-                threat.memory.post = Some(post);
-                found.push(self.add(self.key(&threat), board)?);
-            }
-        } else if threat.style == Style::Owl && (moment.looks || moment.moves_left == 0) {
-            found.push(self.add_owl(board, threat, moment.moves_left)?);
-        } else {
-            found.push(self.add(self.key(&threat), board)?);
-        }
-        Ok(())
-    }
-
     /// Returns the state ID of an owl with `moves_left` moves before it looks again. In its key,
     /// the tile where these moves end replaces the remembered position; without such moves, `None`
     /// does. Fails if the replacement changes the path.
-    fn add_owl(&mut self, board: &Board<N>, owl: Threat, moves_left: u16) -> Result<u32, String> {
+    fn add_owl(&mut self, board: &Board<N>, owl: Threat, moves_left: u16) -> Checked<u32> {
         let mut same = owl.clone();
         same.memory.remembered = None;
         if moves_left == 0 {
-            return self.add(self.key(&same), board);
+            return self.add_exact(&same, board);
         }
         let mut ahead = owl.clone();
         let mut path = Vec::new();
@@ -492,53 +350,6 @@ impl<const N: usize> Pursuer<N> {
                 return Err("an owl's path depends on more than the tile to which it leads".to_owned());
             }
         }
-        self.add(key, board)
+        self.add(key, board.tile(owl.position))
     }
-
-    /// Returns every possible state ID of a shark or deer after `moves` moves.
-    fn possible_ids_after(&mut self, board: &Board<N>, moves: usize) -> Result<Vec<u32>, String> {
-        if self.ids_after_moves.is_empty() {
-            let first = self.first(board)?;
-            self.ids_after_moves.push(vec![first]);
-        }
-        let ticks = (1..).filter(|&tick| board.moves[tick]).skip(self.ids_after_moves.len() - 1);
-        for tick in ticks.take((moves + 1).saturating_sub(self.ids_after_moves.len())) {
-            let moment = self.moment(board, tick);
-            let mut found: Vec<u32> = Vec::new();
-            let mut is_found = Vec::new();
-            for id in self.ids_after_moves[self.ids_after_moves.len() - 1].clone() {
-                board.spend(1)?;
-                // A living player is not on the threat's tile at the start of a tick. If jumps are
-                // forbidden, the player is not on this tile after its own move either.
-                let mut elsewhere = board.open;
-                if self.is_stale || board.no_jump {
-                    elsewhere.remove(self.tile(id));
-                }
-                self.compute_steps(board, id, moment, &elsewhere)?;
-                for step in self.steps(id, moment) {
-                    let next = step.next as usize;
-                    is_found.resize(is_found.len().max(next + 1), false);
-                    let can_follow = moment.0.is_off_grid || !step.when.and(&elsewhere).is_empty();
-                    if can_follow && !std::mem::replace(&mut is_found[next], true) {
-                        found.push(step.next);
-                    }
-                }
-            }
-            self.ids_after_moves.push(found);
-        }
-        Ok(self.ids_after_moves[moves].clone())
-    }
-}
-
-fn have_same_draws(one: u32, other: u32) -> bool {
-    let (one, other) = (one >> KEY_BITS, other >> KEY_BITS);
-    one == other || one == 0 || other == 0
-}
-
-fn intersect(one: &[u32], other: &[u32]) -> bool {
-    let mut rest = other.iter().peekable();
-    one.iter().any(|id| {
-        while rest.next_if(|&other| other < id).is_some() {}
-        rest.peek() == Some(&id)
-    })
 }

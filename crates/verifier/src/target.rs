@@ -2,12 +2,13 @@
 
 use getaway::game::Style;
 
-use super::BYTES_MAX;
-use super::board::Board;
-use super::layer::{Combination, Pursuers, Slot};
-use super::pursuer::IndexedMoment;
-use super::tiles::Tiles;
+use super::bits::Tiles;
+use super::board::{Board, Moment};
+use super::layer::Combination;
+use super::pursuer::Pursuer;
+use super::{BYTES_MAX, Checked};
 
+#[derive(Default)]
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
     /// For each tick, a superset of the player's tiles in all games that reach the target.
@@ -17,35 +18,23 @@ pub(super) struct Target<const N: usize> {
 }
 
 impl<const N: usize> Target<N> {
-    /// Returns an empty target, used until the first target is set.
-    pub fn none() -> Self {
-        Self { tick: 0, allowed: Vec::new(), projections: Vec::new() }
-    }
-
-    /// Creates a target. If `earlier` is given, also restricts `allowed` to the tiles of `earlier`,
-    /// in the ticks up to the target tick of `earlier`.
-    pub fn new(
-        board: &Board<N>,
-        pursuers: &mut Pursuers<N>,
-        tick: usize,
-        earlier: Option<&Self>,
-    ) -> Result<Self, String> {
+    /// Creates a target. Also restricts `allowed` to the tiles of an earlier target, in the ticks up
+    /// to this target.
+    pub fn new(board: &Board<N>, pursuers: &mut [Pursuer<N>], tick: usize, earlier: &Self) -> Checked<Self> {
         board.spend(tick)?;
-        let allowed = board.occupied.iter().map(|occupied| board.open.without(occupied)).collect();
+        let allowed = board.ticks.iter().map(|tick| board.open.without(&tick.occupied)).collect();
         let mut target = Self { tick, allowed, projections: Vec::new() };
-        target.allowed[1] = target.allowed[1].and(&Tiles::single(board.start));
+        target.allowed[1] = target.allowed[1].and(&Tiles::single(board.tile(board.layout.player)));
         for tick in (1..tick).rev() {
             let enterable = board.enterable(tick, &target.allowed[tick + 1]);
             target.allowed[tick] = target.allowed[tick].and(&board.reachable(&enterable));
         }
-        for threat in 0..pursuers.len() {
-            let layers = target.project(board, pursuers, threat)?;
+        for pursuer in pursuers {
+            let layers = target.project(board, pursuer)?;
             target.projections.push(layers);
         }
-        if let Some(earlier) = earlier {
-            for (allowed, earlier) in target.allowed.iter_mut().zip(&earlier.allowed).take(earlier.tick + 1) {
-                *allowed = allowed.and(earlier);
-            }
+        for (allowed, earlier) in target.allowed.iter_mut().zip(&earlier.allowed).take(earlier.tick + 1) {
+            *allowed = allowed.and(earlier);
         }
         Ok(target)
     }
@@ -54,56 +43,39 @@ impl<const N: usize> Target<N> {
     /// which the player can reach the target. Restricts `allowed` in each tick before the target to
     /// the union of that tick's sets. Returns an empty table for other threats, or if all tables
     /// together would exceed [`BYTES_MAX`].
-    fn project(
-        &mut self,
-        board: &Board<N>,
-        pursuers: &mut Pursuers<N>,
-        threat: usize,
-    ) -> Result<Vec<Vec<Tiles<N>>>, String> {
-        let pursuer = pursuers[threat].as_mut();
-        let Some(shark) = pursuer.filter(|it| it.style() == Style::Shark && it.is_stale()) else {
-            return Ok(Vec::new());
-        };
+    fn project(&mut self, board: &Board<N>, shark: &mut Pursuer<N>) -> Checked<Vec<Vec<Tiles<N>>>> {
         let sets = self.tick * board.positions.len();
         let others = self.projections.iter().flatten().flatten().count();
-        if (others + sets) * size_of::<Tiles<N>>() > BYTES_MAX {
+        let is_too_large = (others + sets) * size_of::<Tiles<N>>() > BYTES_MAX;
+        if shark.style() != Style::Shark || !shark.is_stale() || is_too_large {
             return Ok(Vec::new());
         }
         board.spend(sets)?;
-        // By shark tile: the shark's next tiles, each with the player's tiles that send the shark
-        // there.
-        let mut steps_in = |tick: usize| -> Result<Vec<Vec<(Tiles<N>, u16)>>, String> {
-            let moment = shark.moment(board, tick);
-            let steps = (0..board.positions.len() as u16).map(|tile| {
-                let id = shark.shark_on(board, tile)?;
-                shark.compute_steps(board, id, moment, &board.open)?;
-                Ok(shark.steps(id, moment).iter().map(|step| (step.when, step.tile)).collect())
-            });
-            steps.collect()
-        };
-        let (first_steps, later_steps) = (steps_in(1)?, steps_in(2)?);
+        let ids = shark.on_each_tile(board)?;
+        for (&id, tick) in ids.iter().flat_map(|id| [(id, 1), (id, 2)]) {
+            shark.compute_steps(board, id, shark.moment(board, tick), &board.open)?;
+        }
         let tiles = board.positions.len() as u16;
         let mut layers = vec![Vec::new(); self.tick + 1];
         let free = |shark: u16, tiles: Tiles<N>| tiles.without(&Tiles::single(shark));
         layers[self.tick] = (0..tiles).map(|shark| free(shark, self.allowed[self.tick])).collect();
         for tick in (1..self.tick).rev() {
             let enterable = board.enterable(tick, &self.allowed[tick + 1]);
-            let next: &[Tiles<N>] = &layers[tick + 1];
-            let steps = if tick == 1 { &first_steps } else { &later_steps };
+            let moment = shark.moment(board, tick);
             // The tiles from which the player can enter the next layer if the shark goes from
             // `shark` to `moved`.
             let before = |shark: u16, moved: u16| {
-                let to = next[usize::from(moved)].and(&enterable);
+                let to = layers[tick + 1][usize::from(moved)].and(&enterable);
                 board.reachable(&if board.no_jump { free(shark, to) } else { to })
             };
-            let layer = |shark: u16| {
-                let safe = if board.moves[tick] {
-                    let steps = steps[usize::from(shark)].iter();
-                    steps.fold(Tiles::EMPTY, |safe, (when, moved)| safe.or(&before(shark, *moved).and(when)))
+            let layer = |from: u16| {
+                let safe = if board.ticks[tick].moves {
+                    let steps = shark.steps(ids[usize::from(from)], moment).iter();
+                    steps.fold(Tiles::EMPTY, |safe, step| safe.or(&before(from, step.tile).and(&step.when)))
                 } else {
-                    before(shark, shark)
+                    before(from, from)
                 };
-                free(shark, safe.and(&self.allowed[tick]))
+                free(from, safe.and(&self.allowed[tick]))
             };
             let layer: Vec<Tiles<N>> = (0..tiles).map(layer).collect();
             self.allowed[tick] = layer.iter().fold(Tiles::EMPTY, |all, safe| all.or(safe));
@@ -114,64 +86,37 @@ impl<const N: usize> Target<N> {
 
     /// Returns the tiles where the player may be at the start of a tick, in a game that reaches the
     /// target, if the threat is on `tile`.
-    pub fn player_tiles(&self, tick: usize, threat: usize, tile: u16) -> Tiles<N> {
-        match self.projections[threat].get(tick) {
+    #[inline]
+    pub fn player_tiles(&self, tick: usize, pursuer: usize, tile: u16) -> Tiles<N> {
+        match self.projections[pursuer].get(tick) {
             Some(layer) => layer[usize::from(tile)],
             None => self.allowed[tick].without(&Tiles::single(tile)),
         }
     }
 
+    /// Returns the context of a tick for the pursuers with these indices.
     pub fn context<'a>(
         &'a self,
         board: &'a Board<N>,
-        pursuers: &Pursuers<N>,
-        slots: &[Slot],
+        all: &[Pursuer<N>],
         tick: usize,
-        threats: &[usize],
+        pursuers: impl Iterator<Item = usize>,
     ) -> TickContext<'a, N> {
-        let context = |&threat: &usize| {
-            let pursuer = pursuers[threat].as_ref().expect("it sees the player");
-            ThreatContext {
-                index: threat,
-                slot: slots[threat],
-                is_stale: pursuer.is_stale(),
-                moment: pursuer.moment(board, tick),
-                projection: self.projections[threat].get(tick + 1).map(Vec::as_slice),
-            }
-        };
         let enterable = board.enterable(tick, &self.allowed[tick + 1]);
-        TickContext { board, moves: board.moves[tick], enterable, threats: threats.iter().map(context).collect() }
+        let threats = pursuers.map(|at| (at, all[at].is_stale(), all[at].moment(board, tick)));
+        TickContext { board, target: self, tick, enterable, threats: threats.collect() }
     }
 }
 
 pub(super) struct TickContext<'a, const N: usize> {
     board: &'a Board<N>,
-    moves: bool,
+    target: &'a Target<N>,
+    tick: usize,
     /// The tiles allowed in the next tick. In the no-jump variant, excludes the tiles of bulls and
     /// goldfish at the start of this tick.
     enterable: Tiles<N>,
-    threats: Vec<ThreatContext<'a, N>>,
-}
-
-struct ThreatContext<'a, const N: usize> {
-    index: usize,
-    slot: Slot,
-    /// True if the threat has a stale view of the player.
-    is_stale: bool,
-    moment: IndexedMoment,
-    /// For a shark with a projection: the player's possible tiles after the tick, by shark tile.
-    projection: Option<&'a [Tiles<N>]>,
-}
-
-impl<const N: usize> ThreatContext<'_, N> {
-    /// Returns the tiles of `to` where the player may be when the tick ends with the threat on
-    /// `tile`.
-    fn restrict(&self, to: &Tiles<N>, tile: u16) -> Tiles<N> {
-        match self.projection {
-            Some(layer) => to.and(&layer[usize::from(tile)]),
-            None => to.without(&Tiles::single(tile)),
-        }
-    }
+    /// The pursuers: their indices, true if the view of the player is stale, and their moments.
+    threats: Vec<(usize, bool, Moment)>,
 }
 
 /// A step of the threats to the states `ids`, for a player that moves from a tile of `from` to
@@ -195,24 +140,24 @@ impl<const N: usize, const W: usize> Transitions<N, W> {
     pub fn find(
         &mut self,
         context: &TickContext<'_, N>,
-        pursuers: &mut Pursuers<N>,
+        pursuers: &mut [Pursuer<N>],
         ids: &Combination<W>,
         tiles: &Tiles<N>,
-    ) -> Result<(), String> {
-        let (board, threats) = (context.board, &context.threats);
+    ) -> Checked {
+        let board = context.board;
+        let moves = board.ticks[context.tick].moves;
         self.found.clear();
         let mut free = context.enterable;
-        for threat in threats {
-            let pursuer = pursuers[threat.index].as_ref().expect("it sees the player");
-            let tile = pursuer.tile(ids.id(threat.slot));
+        for &(at, ..) in &context.threats {
+            let tile = pursuers[at].tile(ids.id(pursuers[at].slot));
             if board.no_jump {
-                free.remove(tile);
+                free = free.without(&Tiles::single(tile));
             }
-            if !context.moves {
-                free = threat.restrict(&free, tile);
+            if !moves {
+                free = free.and(&context.target.player_tiles(context.tick + 1, at, tile));
             }
         }
-        if !context.moves {
+        if !moves {
             let to = board.reachable(tiles).and(&free);
             if !to.is_empty() {
                 self.found.push(Transition { ids: *ids, from: *tiles, to });
@@ -222,16 +167,16 @@ impl<const N: usize, const W: usize> Transitions<N, W> {
         // First, split `from` by the steps of the threats with a stale view. Meanwhile, `to` may
         // contain tiles that the player cannot reach from `from`.
         self.found.push(Transition { ids: Combination::EMPTY, from: *tiles, to: free });
-        for threat in threats.iter().filter(|threat| threat.is_stale) {
-            self.split(threat, board, pursuers, ids, tiles, |transition| &mut transition.from)?;
+        for &(at, _, moment) in context.threats.iter().filter(|(_, is_stale, _)| *is_stale) {
+            self.split(context, &mut pursuers[at], (at, moment), ids, tiles, |transition| &mut transition.from)?;
         }
         self.found.retain_mut(|transition| {
             transition.to = transition.to.and(&board.reachable(&transition.from));
             !transition.to.is_empty()
         });
-        for threat in threats.iter().filter(|threat| !threat.is_stale) {
+        for &(at, _, moment) in context.threats.iter().filter(|(_, is_stale, _)| !*is_stale) {
             let seen = self.found.iter().fold(Tiles::EMPTY, |all, transition| all.or(&transition.to));
-            self.split(threat, board, pursuers, ids, &seen, |transition| &mut transition.to)?;
+            self.split(context, &mut pursuers[at], (at, moment), ids, &seen, |transition| &mut transition.to)?;
         }
         Ok(())
     }
@@ -241,17 +186,16 @@ impl<const N: usize, const W: usize> Transitions<N, W> {
     #[inline]
     fn split(
         &mut self,
-        threat: &ThreatContext<'_, N>,
-        board: &Board<N>,
-        pursuers: &mut Pursuers<N>,
+        context: &TickContext<'_, N>,
+        pursuer: &mut Pursuer<N>,
+        (at, moment): (usize, Moment),
         ids: &Combination<W>,
         seen: &Tiles<N>,
         side: impl Fn(&mut Transition<N, W>) -> &mut Tiles<N>,
-    ) -> Result<(), String> {
-        let id = ids.id(threat.slot);
-        let pursuer = pursuers[threat.index].as_mut().expect("it sees the player");
-        pursuer.compute_steps(board, id, threat.moment, seen)?;
-        let steps = pursuer.steps(id, threat.moment);
+    ) -> Checked {
+        let (board, id) = (context.board, ids.id(pursuer.slot));
+        pursuer.compute_steps(board, id, moment, seen)?;
+        let steps = pursuer.steps(id, moment);
         board.spend(1 + self.found.len() * steps.len())?;
         self.spare.clear();
         for transition in &self.found {
@@ -262,9 +206,9 @@ impl<const N: usize, const W: usize> Transitions<N, W> {
                 if side.is_empty() {
                     continue;
                 }
-                split.to = threat.restrict(&split.to, step.tile);
+                split.to = split.to.and(&context.target.player_tiles(context.tick + 1, at, step.tile));
                 if !split.to.is_empty() {
-                    split.ids = split.ids.with(threat.slot, pursuer.with_draw_count(board, id, step.next)?);
+                    split.ids = split.ids.with(pursuer.slot, pursuer.with_draw_count(board, id, step.next)?);
                     self.spare.push(split);
                 }
             }
