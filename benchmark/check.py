@@ -66,13 +66,21 @@ class TooSlow(Exception):
     """Raised if a proof needs more steps than `--max-steps` allows."""
 
 
+def require(holds, message):
+    if not holds:
+        raise Refused(message)
+
+
+def union(sets):
+    return functools.reduce(operator.or_, sets, 0)
+
+
 class Map:
     """A map, and the threats' shortest paths on it under given rules. A tile is a pair (x, y)."""
 
     def __init__(self, text, rules):
         rows = [row for row in text.split("\n") if row]
-        if not rows or any(len(row) != len(rows[0]) for row in rows):
-            raise Refused("the map is empty, or its rows have different lengths")
+        require(len({len(row) for row in rows}) == 1, "the map is empty, or its rows have different lengths")
         self.rules = rules
         self.width, self.height = len(rows[0]), len(rows)
         self.open = set()
@@ -90,14 +98,12 @@ class Map:
                     self.player = (x, y)
                 elif letter in STYLES:
                     self.threats.append((STYLES[letter], (x, y)))
-                elif letter != ".":
-                    raise Refused(f"unknown letter {letter!r} in the map")
-        if self.player is None:
-            raise Refused("the map has no player: expected a P")
+                else:
+                    require(letter == ".", f"unknown letter {letter!r} in the map")
+        require(self.player, "the map has no player: expected a P")
         self.options = {tile: self.neighbours(tile, rules["option_order"]) for tile in self.open}
-        self._distances = {}
-        self._shark_steps = {}
-        self._sights = {}
+        for name in ("distances", "shark_steps", "visible_from"):
+            setattr(self, name, functools.cache(getattr(self, name)))
         self.posts = self.best_intersections()
 
     def neighbours(self, tile, order):
@@ -115,56 +121,47 @@ class Map:
         distances = self.distances(target)
         if tile not in distances:
             return None
-        for name in self.neighbours(tile, self.rules["shared_path_order"]):
-            if distances[step(tile, name)] == distances[tile] - 1:
-                return step(tile, name)
-        raise AssertionError("expected a neighbour that is one step nearer to the target")
+        ways = (step(tile, name) for name in self.neighbours(tile, self.rules["shared_path_order"]))
+        return next(to for to in ways if distances[to] == distances[tile] - 1)
 
     def distances(self, target):
         """Returns the number of steps to `target` from each tile that has a path to it."""
-        if target not in self._distances:
-            self._distances[target] = self.search_from(target)
-        return self._distances[target]
-
-    def search_from(self, target):
         distances = {target: 0}
-        queue = [target]
-        for tile in queue:
-            for name in self.options[tile]:
-                to = step(tile, name)
-                if to not in distances:
-                    distances[to] = distances[tile] + 1
-                    queue.append(to)
+        for tile, to in self.search(target, self.rules["option_order"]):
+            distances[to] = distances[tile] + 1
         return distances
+
+    def search(self, start, order):
+        """Yields each tile found by a breadth-first search from `start`, after its predecessor."""
+        found, queue = {start}, [start]
+        for tile in queue:
+            for name in self.neighbours(tile, order):
+                to = step(tile, name)
+                if to not in found:
+                    found.add(to)
+                    queue.append(to)
+                    yield tile, to
 
     def shark_step(self, tile, target):
         """Returns the next tile of a shark's path to `target`, or None if `tile` is the target or
         has no path to it."""
-        if target not in self.open or target == tile:
-            return None
-        if tile not in self._shark_steps:
-            first = {tile: None}
-            queue = [tile]
-            for at in queue:
-                for name in self.neighbours(at, self.rules["shark_path_order"]):
-                    to = step(at, name)
-                    if to not in first:
-                        first[to] = to if at == tile else first[at]
-                        queue.append(to)
-            self._shark_steps[tile] = first
-        return self._shark_steps[tile].get(target)
+        return self.shark_steps(tile).get(target)
+
+    def shark_steps(self, tile):
+        steps = {}
+        for at, to in self.search(tile, self.rules["shark_path_order"]):
+            steps[to] = steps.get(at, to)
+        return steps
 
     def visible_from(self, tile):
         """Returns `tile` and the open tiles in its row and column with no wall in between."""
-        if tile not in self._sights:
-            seen = {tile}
-            for name in STEPS:
-                at = step(tile, name)
-                while at in self.open:
-                    seen.add(at)
-                    at = step(at, name)
-            self._sights[tile] = seen
-        return self._sights[tile]
+        seen = {tile}
+        for name in STEPS:
+            at = step(tile, name)
+            while at in self.open:
+                seen.add(at)
+                at = step(at, name)
+        return seen
 
     def best_intersections(self):
         tiles = [
@@ -182,28 +179,15 @@ def step(tile, name):
     return (tile[0] + dx, tile[1] + dy)
 
 
-def direction_between(tile, to):
-    return next(name for name in STEPS if step(tile, name) == to)
-
-
-class Clock:
-    def __init__(self, rules):
-        self._moves = [False]
-        since = 0
-        for tick in range(1, LAST_TICK + 1):
-            since += 1
-            self._moves.append(since >= self.period(rules, tick - 1))
-            since = 0 if self._moves[tick] else since
-
-    @staticmethod
-    def period(rules, clock):
-        for name in ("insane", "hungry", "awake", "tease"):
-            if clock > rules["phase_clocks"][name]:
-                return rules["period_ticks"][name]
-        return rules["period_ticks"]["lazy"]
-
-    def threats_move(self, tick):
-        return self._moves[tick]
+def moving_ticks(rules):
+    """Returns, for each tick, True if threats move in it."""
+    moves, since = [False], 0
+    for clock in range(LAST_TICK):
+        begun = [name for name in ("insane", "hungry", "awake", "tease") if clock > rules["phase_clocks"][name]]
+        since += 1
+        moves.append(since >= rules["period_ticks"][begun[0] if begun else "lazy"])
+        since = 0 if moves[-1] else since
+    return moves
 
 
 def owl_looks(rules, tick):
@@ -227,13 +211,7 @@ def start_state(rules, style, tile):
     seed = rules["first_seed"] + 1
     if style in ("bull", "goldfish"):
         return (tile, direction, seed)
-    if style == "deer":
-        return (tile, direction)
-    if style == "owl":
-        return (tile, None)
-    if style == "hawk":
-        return (tile, None, None, 0, seed)
-    return (tile,)
+    return {"shark": (tile,), "deer": (tile, direction), "owl": (tile, None), "hawk": (tile, None, None, 0, seed)}[style]
 
 
 def move_threat(chart, style, spawn, state, tick, stale, present):
@@ -309,7 +287,7 @@ def move_hawk(chart, state, view):
 class Game:
     def __init__(self, chart):
         self.chart = chart
-        self.clock = Clock(chart.rules)
+        self.moves = moving_ticks(chart.rules)
         self.tick = 1
         self.player, self.stale = chart.player, NOWHERE
         self.states = [start_state(chart.rules, style, tile) for style, tile in chart.threats]
@@ -325,7 +303,7 @@ class Game:
         if chart.rules["no_jump"] and self.is_on_player():
             self.is_caught = True
             return
-        if self.clock.threats_move(self.tick):
+        if self.moves[self.tick]:
             self.states = [
                 move_threat(chart, style, spawn, state, self.tick, self.stale, self.player)
                 for (style, spawn), state in zip(chart.threats, self.states)
@@ -343,8 +321,7 @@ def replay(chart, actions):
     end of the game."""
     game = Game(chart)
     for at, letter in enumerate(actions):
-        if game.is_over():
-            raise Refused(f"the game is over at tick {game.tick}, before move {at + 1}")
+        require(not game.is_over(), f"the game is over at tick {game.tick}, before move {at + 1}")
         game.step(letter)
     return game.tick
 
@@ -367,7 +344,7 @@ class Threat:
         self.sees_present = chart.rules[self.style + "_view"] == "present"
         self._moves = {}
         self._keys = []
-        self._ticks = [tick for tick in range(1, LAST_TICK + 1) if board.clock.threats_move(tick)]
+        self._ticks = [tick for tick in range(1, LAST_TICK + 1) if board.moves[tick]]
 
     def start_key(self, counts_draws):
         state = start_state(self.chart.rules, self.style, self.spawn)
@@ -383,12 +360,12 @@ class Threat:
         `tick` has the threat in its mask."""
         chart, tiles = self.chart, sorted(self.chart.open)
         if self.style == "owl":
-            if self.board.moves_before_look(chart.rules, tick):
-                raise Refused(f"an owl cannot join at tick {tick}: it does not look in its next move")
+            looks = not self.board.moves_before_look(tick)
+            require(looks, f"an owl cannot join at tick {tick}: it does not look in its next move")
             return [(tile, ()) for tile in tiles]
         if self.style == "hawk":
             return [(tile, self.all_memories(tile)) for tile in tiles]
-        return self.keys_after(self.board.moves_before(tick))
+        return self.keys_after(sum(self.board.moves[:tick]))
 
     def all_memories(self, tile):
         """Returns all memories that a hawk on `tile` may have, with unknown seeds."""
@@ -418,7 +395,7 @@ class Threat:
     def owl_key(self, tile, target, tick):
         """Returns the key, at the start of `tick`, of an owl on `tile` that remembers `target`."""
         path, at = [], tile
-        for _ in range(self.board.moves_before_look(self.chart.rules, tick)):
+        for _ in range(self.board.moves_before_look(tick)):
             at = self.chart.shared_step(at, target) if target else None
             if at is None:
                 break
@@ -434,7 +411,7 @@ class Threat:
             if not owl_looks(rules, tick):
                 tile, path = key
                 return [((path[0], path[1:]) if path else key, self.board.everywhere)]
-            kind = (kind, self.board.moves_before_look(rules, tick + 1))
+            kind = (kind, self.board.moves_before_look(tick + 1))
         if (key, kind) not in self._moves:
             self._moves[key, kind] = self.find_moves(key, tick)
         return self._moves[key, kind]
@@ -485,12 +462,10 @@ class Board:
         self.stride = chart.width + 1
         tiles = sorted(chart.open - chart.see_through)
         self.player_tiles = [tile for tile in tiles if chart.options[tile] or tile == chart.player]
-        self.everywhere = 0
-        for tile in self.player_tiles:
-            self.everywhere |= self.bit(tile)
-        self.clock = Clock(chart.rules)
+        self.everywhere = union(map(self.bit, self.player_tiles))
+        self.moves = moving_ticks(chart.rules)
         self.obstacles = self.follow_obstacles()
-        self._looks = {}
+        self.moves_before_look = functools.cache(self.moves_before_look)
 
     def bit(self, tile):
         return 1 << (tile[1] * self.stride + tile[0])
@@ -506,31 +481,18 @@ class Board:
         states = [start_state(chart.rules, style, tile) for style, tile in blind]
         ticks = [0]
         for tick in range(1, LAST_TICK + 2):
-            tiles = 0
-            for state in states:
-                tiles |= self.bit(state[0])
-            ticks.append(tiles)
-            if tick <= LAST_TICK and self.clock.threats_move(tick):
+            ticks.append(union(self.bit(state[0]) for state in states))
+            if tick <= LAST_TICK and self.moves[tick]:
                 states = [
                     move_threat(chart, style, spawn, state, tick, NOWHERE, NOWHERE)
                     for (style, spawn), state in zip(blind, states)
                 ]
         return ticks
 
-    def moves_before(self, tick):
-        return sum(self.clock.threats_move(before) for before in range(1, tick))
-
-    def moves_before_look(self, rules, tick):
-        if tick not in self._looks:
-            count, at = 0, tick
-            while at <= LAST_TICK:
-                if self.clock.threats_move(at):
-                    if owl_looks(rules, at):
-                        break
-                    count += 1
-                at += 1
-            self._looks[tick] = count
-        return self._looks[tick]
+    def moves_before_look(self, tick):
+        """Returns the number of moves of an owl from `tick` on before it looks again."""
+        ticks = [at for at in range(tick, LAST_TICK + 1) if self.moves[at]]
+        return next((count for count, at in enumerate(ticks) if owl_looks(self.chart.rules, at)), len(ticks))
 
 
 class Known:
@@ -541,9 +503,8 @@ class Known:
         self.mask, self.layer = mask, layer
         self.detail = {(index, "tile") for index in mask}
         for at, index in enumerate(mask):
-            if prover.threats[index].style != "hawk":
-                self.detail.add((index, "draws"))
-            elif all(memory[3] is not None for keys in layer for memory in keys[at][1]):
+            is_hawk = prover.threats[index].style == "hawk"
+            if not is_hawk or all(memory[3] is not None for keys in layer for memory in keys[at][1]):
                 self.detail.add((index, "draws"))
         self._tables = {}
 
@@ -558,12 +519,20 @@ class Known:
             table = {}
             for keys, tiles in self.layer.items():
                 exact = tuple(keys[at] for at in places)
-                rough = prover.without_memories(shared, exact)
                 full = (exact, None if last is None else keys[last])
-                entry = table.setdefault(rough, {})
+                entry = table.setdefault(prover.without_memories(shared, exact), {})
                 entry[full] = entry.get(full, 0) | tiles
             self._tables[shared, joined] = table
         return self._tables[shared, joined]
+
+    def matches(self, prover, mask, keys, joined=None):
+        """Yields the key of `joined` and the player tiles of states that agree with `keys` in the
+        threats that `mask` and this set share."""
+        shared = tuple(index for index in mask if index in self.mask)
+        part = tuple(key for index, key in zip(mask, keys) if index in self.mask)
+        for (exact, key), tiles in self.table(prover, shared, joined).get(prover.without_memories(shared, part), {}).items():
+            if prover.agree(shared, part, exact):
+                yield key, tiles
 
 
 class Prover:
@@ -633,7 +602,7 @@ class Prover:
             for tile in tiles:
                 self.count()
                 steps = [(tile, board.everywhere)]
-                if board.clock.threats_move(tick):
+                if board.moves[tick]:
                     steps = [(key[0], seen) for key, seen in threat.moves((tile,), tick)]
                 lives = 0
                 for moved, seen in steps:
@@ -643,9 +612,7 @@ class Prover:
                     lives |= board.spread(to) & seen
                 layer[tile] = lives & self.allowed[tick] & ~board.bit(tile)
             layers[tick] = layer
-            self.allowed[tick] = 0
-            for lives in layer.values():
-                self.allowed[tick] |= lives
+            self.allowed[tick] = union(layer.values())
         self.alone[index] = layers
 
     def lives(self, tick, index, tile):
@@ -675,39 +642,32 @@ class Prover:
                 next_mask, after = mask, layer
                 mask, layer = layers.pop(tick)
                 layer = self.with_successor(tick, mask, layer, next_mask, after)
-            self.allowed[tick] &= functools.reduce(operator.or_, layer.values(), 0)
+            self.allowed[tick] &= union(layer.values())
             if tick in sweep["known"]:
                 self.learn(tick, mask, layer)
         return False
 
     def join(self, tick, mask, layer, index, counts_draws):
         """Adds a threat to a layer, unless the mask contains it. Returns the new mask and layer."""
-        if index not in self.threats:
-            raise Refused(f"threat {index} does not see the player or does not exist")
+        require(index in self.threats, f"threat {index} does not see the player or does not exist")
         if index in mask:
             return mask, layer
         threat, joined = self.threats[index], {}
         position = sum(other < index for other in mask)
-        known = None
-        for other in self.known.get(tick, []):
-            if tick > 1 and index in other.mask:
-                use = ((index, "draws") in other.detail, len(set(mask) & set(other.mask)))
-                if known is None or use >= best:
-                    known, best = other, use
-        if known is not None:
-            shared = tuple(other for other in mask if other in known.mask)
-            table = known.table(self, shared, index)
+
+        def use(known):
+            return ((index, "draws") in known.detail, len(set(mask) & set(known.mask)))
+
+        candidates = [known for known in reversed(self.known.get(tick, [])) if tick > 1 and index in known.mask]
+        if candidates:
+            known = max(candidates, key=use)
         else:
             keys = [threat.start_key(counts_draws)] if tick == 1 else threat.all_keys(tick)
-            shared = ()
-            table = {(): {((), key): self.lives(tick, index, key[0]) for key in keys}}
-        places = [mask.index(other) for other in shared]
+            known = Known(self, (index,), {(key,): self.lives(tick, index, key[0]) for key in keys})
         for keys, tiles in layer.items():
-            part = tuple(keys[at] for at in places)
-            for (exact, key), where in table.get(self.without_memories(shared, part), {}).items():
+            for key, where in known.matches(self, mask, keys, index):
                 self.count()
-                both = tiles & where
-                if both and self.agree(shared, part, exact):
+                if both := tiles & where:
                     wide = keys[:position] + (key,) + keys[position:]
                     joined[wide] = joined.get(wide, 0) | both
         return mask[:position] + (index,) + mask[position:], joined
@@ -733,21 +693,13 @@ class Prover:
         return layer
 
     def restricted(self, mask, layer, known):
-        shared = tuple(index for index in mask if index in known.mask)
-        if not shared:
+        if not set(mask) & set(known.mask):
             return layer
-        table = known.table(self, shared)
-        places = [mask.index(index) for index in shared]
         kept = {}
         for keys, tiles in layer.items():
             self.count()
-            part = tuple(keys[at] for at in places)
-            where = 0
-            for (exact, _), lives in table.get(self.without_memories(shared, part), {}).items():
-                if self.agree(shared, part, exact):
-                    where |= lives
-            if tiles & where:
-                kept[keys] = tiles & where
+            if where := tiles & union(lives for _, lives in known.matches(self, mask, keys)):
+                kept[keys] = where
         return kept
 
     def forward(self, tick, mask, layer):
@@ -760,15 +712,11 @@ class Prover:
     def with_successor(self, tick, mask, layer, next_mask, next_layer):
         """Returns the states of `layer` with a successor that agrees with a state of
         `next_layer`."""
-        table = Known(self, next_mask, next_layer).table(self, mask)
-        kept = {}
+        after, kept = Known(self, next_mask, next_layer), {}
         for keys, tiles in layer.items():
             alive = 0
             for to_keys, to_tiles, before in self.successors(tick, mask, keys, tiles):
-                good = 0
-                for (exact, _), lives in table.get(self.without_memories(mask, to_keys), {}).items():
-                    if self.agree(mask, to_keys, exact):
-                        good |= lives & to_tiles
+                good = to_tiles & union(lives for _, lives in after.matches(self, mask, to_keys))
                 alive |= self.board.spread(good) & before
             if alive:
                 kept[keys] = alive
@@ -782,40 +730,27 @@ class Prover:
         if self.chart.rules["no_jump"]:
             for key in keys:
                 free &= ~board.bit(key[0])
-        if not board.clock.threats_move(tick):
+        if not board.moves[tick]:
             for index, key in zip(mask, keys):
                 free &= self.lives(tick + 1, index, key[0])
             to = board.spread(tiles) & free
             return [(keys, to, tiles)] if to else []
         # The next keys of threats with a stale view depend on the player's tile before its move,
         # and those of the other threats on its tile after the move.
-        moves = [(self.threats[index], self.threats[index].moves(key, tick)) for index, key in zip(mask, keys)]
-        parts = [((), tiles, free)]
-        for threat, found in moves:
-            if threat.sees_present:
-                parts = [(done + (None,), before, to) for done, before, to in parts]
-                continue
-            parts = [
-                (done + (key,), both, left)
-                for done, before, to in parts
-                for key, seen in found
-                if (both := before & seen) and (left := to & self.lives(tick + 1, threat.index, key[0]))
-            ]
-        result = []
-        for stale, before, to in parts:
-            groups = [((), to & board.spread(before))]
-            for (threat, found), key in zip(moves, stale):
-                if not threat.sees_present:
-                    groups = [(done + (key,), to) for done, to in groups]
-                    continue
-                groups = [
-                    (done + (key,), left)
-                    for done, to in groups
-                    for key, seen in found
-                    if (left := to & seen & self.lives(tick + 1, threat.index, key[0]))
-                ]
-            result += [(done, to, before) for done, to in groups if to]
-        return result
+        parts = [({}, tiles, free)]
+        for is_present in (False, True):
+            if is_present:
+                parts = [(done, before, to & board.spread(before)) for done, before, to in parts]
+            for index, key in zip(mask, keys):
+                if self.threats[index].sees_present == is_present:
+                    parts = [
+                        (done | {index: after}, both, left)
+                        for done, before, to in parts
+                        for after, seen in self.threats[index].moves(key, tick)
+                        if (both := before if is_present else before & seen)
+                        and (left := (to & seen if is_present else to) & self.lives(tick + 1, index, after[0]))
+                    ]
+        return [(tuple(map(done.get, mask)), to, before) for done, before, to in parts if to]
 
     def learn(self, tick, mask, layer):
         """Updates the known sets of a tick."""
@@ -867,8 +802,8 @@ def parse_object(text, line, keys):
         value = json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         raise Refused(f"line {line}: invalid JSON: {error}") from None
-    if not isinstance(value, dict) or value.keys() != keys:
-        raise Refused(f"line {line}: expected an object with the keys {', '.join(sorted(keys))}")
+    is_complete = isinstance(value, dict) and value.keys() == keys
+    require(is_complete, f"line {line}: expected an object with the keys {', '.join(sorted(keys))}")
     return value
 
 
@@ -881,44 +816,38 @@ class Certificate:
         lines = text.split("\n")
         if lines[-1] == "":
             lines.pop()
-        if len(lines) < 2:
-            raise Refused(f"line {first_line}: expected a certificate of at least two lines")
+        require(len(lines) >= 2, f"line {first_line}: expected a certificate of at least two lines")
         header = parse_object(lines[0], first_line, HEADER_KEYS)
-        if not is_integer(header["certificate"]) or header["certificate"] != 5:
-            advice = "tools/convert_certificates.py converts version 4"
-            raise Refused(f"line {first_line}: expected version 5 of the format ({advice})")
+        is_version_5 = is_integer(header["certificate"], 5, 5)
+        advice = "tools/convert_certificates.py converts version 4"
+        require(is_version_5, f"line {first_line}: expected version 5 of the format ({advice})")
         self.rules = full_rules(header["rules"], f"line {first_line}")
         self.final_tick, self.bound_tick = header["final_tick"], header["bound_tick"]
         self.actions = header["actions"]
-        if not is_integer(self.final_tick) or not is_integer(self.bound_tick):
-            raise Refused(f"line {first_line}: final_tick and bound_tick: expected integers from 0 to {INTEGER_MAX}")
-        if not isinstance(self.actions, str) or not set(self.actions) <= set("LRUD."):
-            raise Refused(f"line {first_line}: expected actions to consist of the characters L, R, U, D and '.'")
-        self.sweeps = []
-        for at, line in enumerate(lines[1:-1], first_line + 1):
-            self.sweeps.append(self.parse_sweep(line, at))
-        last = parse_object(lines[-1], first_line + len(lines) - 1, {"end"})
-        self.end = last["end"]
-        if self.end not in ("empty", "search", "none"):
-            raise Refused(f"line {first_line + len(lines) - 1}: expected end to be empty, search or none")
+        are_ticks = is_integer(self.final_tick) and is_integer(self.bound_tick)
+        require(are_ticks, f"line {first_line}: final_tick and bound_tick: expected integers from 0 to {INTEGER_MAX}")
+        are_moves = isinstance(self.actions, str) and set(self.actions) <= set("LRUD.")
+        require(are_moves, f"line {first_line}: expected actions to consist of the characters L, R, U, D and '.'")
+        self.sweeps = [self.parse_sweep(line, at) for at, line in enumerate(lines[1:-1], first_line + 1)]
+        last_line = first_line + len(lines) - 1
+        self.end = parse_object(lines[-1], last_line, {"end"})["end"]
+        require(self.end in ("empty", "search", "none"), f"line {last_line}: expected end to be empty, search or none")
 
     @staticmethod
     def parse_sweep(text, line):
         sweep = parse_object(text, line, SWEEP_KEYS)
         ticks = [sweep[name] for name in ("from_tick", "until_tick", "target_tick")]
-        if not all(map(is_integer, ticks)):
-            raise Refused(f"line {line}: ticks: expected integers from 0 to {INTEGER_MAX}")
-        if type(sweep["counts_draws"]) is not bool:
-            raise Refused(f"line {line}: expected counts_draws to be true or false")
+        require(all(map(is_integer, ticks)), f"line {line}: ticks: expected integers from 0 to {INTEGER_MAX}")
+        require(type(sweep["counts_draws"]) is bool, f"line {line}: expected counts_draws to be true or false")
         joins = sweep["joins"]
         pairs = isinstance(joins, list) and all(isinstance(j, list) and len(j) == 2 for j in joins)
-        if not pairs or not all(is_integer(number) for join in joins for number in join):
-            raise Refused(f"line {line}: expected joins to be pairs of a tick and a threat's index")
+        are_pairs = pairs and all(is_integer(number) for join in joins for number in join)
+        require(are_pairs, f"line {line}: expected joins to be pairs of a tick and a threat's index")
         sweep["known"] = known_ticks(sweep["known"], line)
-        if any(not ticks[0] <= tick <= ticks[1] for tick in sweep["known"]):
-            raise Refused(f"line {line}: known: expected ticks from {ticks[0]} to {ticks[1]}")
-        if not 1 <= ticks[0] <= ticks[1] <= ticks[2] <= LAST_TICK or ticks[2] < 2:
-            raise Refused(f"line {line}: expected 1 <= from <= until <= target, and a target from 2 to {LAST_TICK}")
+        are_known = all(ticks[0] <= tick <= ticks[1] for tick in sweep["known"])
+        require(are_known, f"line {line}: known: expected ticks from {ticks[0]} to {ticks[1]}")
+        are_ordered = 1 <= ticks[0] <= ticks[1] <= ticks[2] <= LAST_TICK and ticks[2] > 1
+        require(are_ordered, f"line {line}: expected 1 <= from <= until <= target, and a target from 2 to {LAST_TICK}")
         return sweep
 
 
@@ -928,25 +857,23 @@ def known_ticks(ranges, line):
     for found in ranges if isinstance(ranges, list) else [ranges]:
         is_range = isinstance(found, list) and len(found) == 3 and all(map(is_integer, found))
         first, last, interval = found if is_range else (1, 0, 1)
-        if last < first or not interval or (last - first) % interval or first <= max(ticks, default=-1):
-            expected = "ascending ranges of a first tick, a last tick and an interval"
-            raise Refused(f"line {line}: known: expected {expected}, found {found}")
+        is_ascending = first <= last and interval and (last - first) % interval == 0 and first > max(ticks, default=-1)
+        expected = "ascending ranges of a first tick, a last tick and an interval"
+        require(is_ascending, f"line {line}: known: expected {expected}, found {found}")
         ticks.update(range(first, last + 1, interval))
     return ticks
 
 
 def full_rules(given, where):
-    if not isinstance(given, dict) or not given.keys() <= SERVER_RULES.keys():
-        raise Refused(f"{where}: the rules are not an object or have an unknown field")
-    rules = {}
+    is_known = isinstance(given, dict) and given.keys() <= SERVER_RULES.keys()
+    require(is_known, f"{where}: the rules are not an object or have an unknown field")
+    rules = SERVER_RULES | given
     for name, value in SERVER_RULES.items():
         if isinstance(value, dict):
             inner = given.get(name, {})
-            if not isinstance(inner, dict) or not inner.keys() <= value.keys():
-                raise Refused(f"{where}: the rule {name} is not an object or has an unknown field")
+            is_known = isinstance(inner, dict) and inner.keys() <= value.keys()
+            require(is_known, f"{where}: the rule {name} is not an object or has an unknown field")
             rules[name] = value | inner
-        else:
-            rules[name] = given.get(name, value)
     return rules
 
 
@@ -964,17 +891,14 @@ def same_rules(some, others):
 
 def check_certificate(chart, certificate, is_proof_checked=True, max_steps=None):
     final_tick = replay(chart, certificate.actions)
-    if final_tick != certificate.final_tick:
-        raise Refused(f"the line ends at tick {final_tick}, not at {certificate.final_tick}")
+    require(final_tick == certificate.final_tick, f"the line ends at tick {final_tick}, not at {certificate.final_tick}")
     bound_tick, end = certificate.bound_tick, certificate.end
-    if final_tick > bound_tick:
-        raise Refused(f"the line ends at tick {final_tick}, after the bound of {bound_tick}")
+    require(final_tick <= bound_tick, f"the line ends at tick {final_tick}, after the bound of {bound_tick}")
     if end == "none":
-        if bound_tick != LAST_TICK + 1:
-            raise Refused(f"end is none: expected a bound of {LAST_TICK + 1}, found {bound_tick}")
+        is_last = bound_tick == LAST_TICK + 1
+        require(is_last, f"end is none: expected a bound of {LAST_TICK + 1}, found {bound_tick}")
         return 0
-    if not 1 <= bound_tick <= LAST_TICK:
-        raise Refused(f"bound_tick {bound_tick}: expected 1 to {LAST_TICK}")
+    require(1 <= bound_tick <= LAST_TICK, f"bound_tick {bound_tick}: expected 1 to {LAST_TICK}")
     if not is_proof_checked:
         return 0
     prover = Prover(chart, max_steps)
@@ -994,16 +918,14 @@ def check_certificate(chart, certificate, is_proof_checked=True, max_steps=None)
 class Benchmark:
     def __init__(self, folder):
         self.folder = folder
-        self.instances = {}
-        for line in (folder / "instances.jsonl").read_text("utf-8-sig").splitlines():
-            instance = json.loads(line)
-            self.instances[instance["instance"]] = instance
+        lines = (folder / "instances.jsonl").read_text("utf-8-sig").splitlines()
+        self.instances = {instance["instance"]: instance for instance in map(json.loads, lines)}
 
     def chart(self, name):
         instance = self.instances[name]
         data = (self.folder / instance["map"]).read_text("utf-8-sig").encode()
-        if hashlib.sha256(data).hexdigest() != instance["sha256"]:
-            raise Refused(f"{instance['map']} is not the map of this benchmark: its hash differs")
+        is_same = hashlib.sha256(data).hexdigest() == instance["sha256"]
+        require(is_same, f"{instance['map']} is not the map of this benchmark: its hash differs")
         rules = {"no_jump": instance["no_jump"]} | instance.get("rules", {})
         return Map(data.decode("utf-8"), full_rules(rules, name))
 
@@ -1011,18 +933,16 @@ class Benchmark:
         """Checks one record. Returns a sentence about it."""
         text = Path(path).read_text("utf-8-sig")
         first, *credits = text.split("\n", 3)[:3]
-        if not first.startswith(RECORD) or len(credits) < 2:
-            raise Refused(f"line 1: expected {RECORD!r} and the name of an instance, then two more lines")
+        is_record = first.startswith(RECORD) and len(credits) == 2
+        require(is_record, f"line 1: expected {RECORD!r} and the name of an instance, then two more lines")
         for line, key in enumerate(("line by: ", "bound by: "), 2):
-            if not credits[line - 2].startswith(key):
-                raise Refused(f"line {line}: expected {key!r}")
+            require(credits[line - 2].startswith(key), f"line {line}: expected {key!r}")
         name = first[len(RECORD) :]
-        if name not in self.instances:
-            raise Refused(f"line 1: no instance of this benchmark is called {name!r}")
+        require(name in self.instances, f"line 1: no instance of this benchmark is called {name!r}")
         certificate = Certificate("".join(text.split("\n", 3)[3:]), 4)
         chart = self.chart(name)
-        if not same_rules(certificate.rules, chart.rules):
-            raise Refused("line 4: the rules are not those of the instance")
+        is_same = same_rules(certificate.rules, chart.rules)
+        require(is_same, "line 4: the rules are not those of the instance")
         steps = check_certificate(chart, certificate, is_proof_checked, max_steps)
         return sentence_about(name, certificate, steps, is_proof_checked)
 
@@ -1050,9 +970,7 @@ def check_file(job):
         return f"{sentence}, {time.process_time() - begun:.1f} s", True
     except TooSlow as error:
         return f"{path}: not checked: {error}", None
-    except Refused as error:
-        return f"{path}: refused: {error}", False
-    except (OSError, UnicodeDecodeError) as error:
+    except (Refused, OSError, UnicodeDecodeError) as error:
         return f"{path}: refused: {error}", False
 
 
