@@ -183,12 +183,8 @@ impl<const N: usize> Prover<N> {
         let model = &self.model;
         let eighth = self.options.memory_max_bytes / 8;
         let (all, draws) = model.masks();
-        let wide = match job.task {
-            Task::Wide { mask, from } => Some((mask, from)),
-            Task::Trial => Some((all | draws, None)),
-            _ => None,
-        };
-        let (first, joins, memory_max_bytes) = if let Some((mask, from)) = wide {
+        let task = if job.task == Task::Trial { Task::Wide { mask: all | draws, from: None } } else { job.task };
+        let (first, joins, memory_max_bytes) = if let Task::Wide { mask, from } = task {
             let first = match from {
                 None => Front::players(model.times.first_tick, &target.knowledge),
                 Some(tick) => {

@@ -26,18 +26,23 @@ pub(super) struct CandidateSampler {
     /// For each tile, the last layer for which moves to the tile were counted, and the count.
     shares: Vec<(u32, u32)>,
     layer: u32,
-    /// A hash table of fingerprints and layer numbers. Entries with an old layer number are free.
-    known: Vec<(u64, u32)>,
+    known: Fingerprints,
+}
+
+/// A hash table of fingerprints and layer numbers. Entries with an old layer number are free.
+#[derive(Debug, Default)]
+struct Fingerprints {
+    entries: Vec<(u64, u32)>,
     /// Number of the layer's states in the table. While at most one move per tile is drawn, the
     /// states differ, and none are added.
-    fingerprinted: usize,
+    states: usize,
 }
 
 impl CandidateSampler {
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
         (self.candidates.capacity() + self.deferred.capacity()) * size_of::<Node>()
-            + self.known.capacity() * size_of::<(u64, u32)>()
+            + self.known.entries.capacity() * size_of::<(u64, u32)>()
     }
 
     pub fn begin(&mut self, world: &World, frontier: &[State], width: usize) {
@@ -57,11 +62,11 @@ impl CandidateSampler {
         self.fits = self.candidates.len() <= width;
         self.share = (width / TILE_DIVISOR + 1) as u32;
         self.layer += 1;
-        self.fingerprinted = 0;
+        self.known.states = 0;
         self.shares.resize(world.open_tiles(), (0, 0));
         let entries = (2 * self.candidates.len().min(width)).next_power_of_two();
-        if self.known.len() < entries {
-            self.known = vec![(0, 0); entries];
+        if self.known.entries.len() < entries {
+            self.known.entries = vec![(0, 0); entries];
         }
     }
 
@@ -106,26 +111,27 @@ impl CandidateSampler {
         if self.share == 1 && !self.fits {
             return true;
         }
-        while self.fingerprinted < states.len() {
-            self.insert(world.fingerprint(&states[self.fingerprinted]));
-            self.fingerprinted += 1;
+        while self.known.states < states.len() {
+            self.insert(world.fingerprint(&states[self.known.states]));
+            self.known.states += 1;
         }
         let is_new = self.insert(world.fingerprint(state));
-        self.fingerprinted += usize::from(is_new);
+        self.known.states += usize::from(is_new);
         is_new
     }
 
     #[inline]
     fn insert(&mut self, fingerprint: u64) -> bool {
-        let mask = self.known.len() - 1;
+        let known = &mut self.known.entries;
+        let mask = known.len() - 1;
         let mut place = fingerprint as usize & mask;
-        while self.known[place].1 == self.layer {
-            if self.known[place].0 == fingerprint {
+        while known[place].1 == self.layer {
+            if known[place].0 == fingerprint {
                 return false;
             }
             place = (place + 1) & mask;
         }
-        self.known[place] = (fingerprint, self.layer);
+        known[place] = (fingerprint, self.layer);
         true
     }
 }

@@ -1,5 +1,5 @@
-//! A solver, which can be continued, and the judge of moves. A solver takes one job after another
-//! from its queue, until the line and the bound meet.
+//! A solver, which can be continued. It takes one job after another from its queue, until the line
+//! and the bound meet.
 
 use std::io::{self, BufRead, Write};
 
@@ -346,69 +346,6 @@ impl Solver {
 /// Finds out how long the player can live from `state`. See [`Solver::solve`].
 pub fn solve(world: &World, state: &State, budget: Budget) -> Solution {
     Solver::new(SolverOptions::default()).solve(world, state, budget)
-}
-
-/// The verdict on a move.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    /// The move.
-    pub player_move: Move,
-    /// The longest known line that begins with the move, with its outcome and bound.
-    pub solution: Solution,
-}
-
-/// Judges all distinct moves in a state. A move is judged surviving only if a line that starts with
-/// it was played to the end of the game. Doomed moves and bounds are proven.
-#[derive(Debug)]
-pub struct Judge {
-    moves: Vec<JudgedMove>,
-}
-
-#[derive(Debug)]
-struct JudgedMove {
-    next: State,
-    solver: Solver,
-    verdict: Verdict,
-}
-
-impl Judge {
-    /// Creates a judge of the moves in a state, in the order of [`World::moves`]; of no moves if the
-    /// game is over.
-    pub fn new(world: &World, state: &State, options: SolverOptions) -> Self {
-        let judged = |(player_move, next): (Move, State)| {
-            let mut solver = Solver::new(options);
-            let solution = solver.solve(world, &next, Budget::ticks(0));
-            JudgedMove { next, solver, verdict: Verdict { player_move, solution } }
-        };
-        Self { moves: world.successors(state).map(judged).collect() }
-    }
-
-    /// Continues to judge each move that is not decided, with the full `budget` for each.
-    pub fn advance(&mut self, world: &World, budget: Budget, is_decided: impl Fn(&Solution) -> bool) {
-        for JudgedMove { next, solver, verdict } in &mut self.moves {
-            if !is_decided(&verdict.solution) {
-                verdict.solution = solver.solve(world, next, budget);
-            }
-        }
-    }
-
-    /// Returns the verdicts so far.
-    pub fn verdicts(&self) -> Vec<Verdict> {
-        let verdict = |judged: &JudgedMove| {
-            let mut verdict = judged.verdict.clone();
-            verdict.solution.moves.insert(0, verdict.player_move);
-            verdict
-        };
-        self.moves.iter().map(verdict).collect()
-    }
-}
-
-/// Returns a verdict on each distinct move, in the order of [`World::moves`], or no verdicts if the
-/// game is over. Each move gets the full `budget`.
-pub fn judge_moves(world: &World, state: &State, options: SolverOptions, budget: Budget) -> Vec<Verdict> {
-    let mut judge = Judge::new(world, state, options);
-    judge.advance(world, budget, |_| false);
-    judge.verdicts()
 }
 
 #[cfg(test)]

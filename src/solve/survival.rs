@@ -49,8 +49,24 @@ struct Layer {
 #[derive(Clone, Copy, Debug)]
 struct Death {
     final_tick: u16,
-    parent: u32,
-    last_move: Move,
+    last: Node,
+}
+
+/// The layers, and the states of some of them.
+#[derive(Debug, Default)]
+struct Tree {
+    layers: Vec<Layer>,
+    nodes: Vec<Node>,
+    checkpoint_states: Vec<State>,
+    frontier: Vec<State>,
+}
+
+#[derive(Debug)]
+struct Beam {
+    width: usize,
+    backtrack_ticks: usize,
+    wide_until: usize,
+    is_memory_limited: bool,
 }
 
 /// A resumable search.
@@ -59,16 +75,10 @@ pub(crate) struct SurvivalSearch {
     options: SolverOptions,
     random: Generator,
     root: Option<Root>,
-    layers: Vec<Layer>,
-    nodes: Vec<Node>,
-    checkpoint_states: Vec<State>,
-    frontier: Vec<State>,
+    tree: Tree,
     next: Vec<State>,
     sampler: CandidateSampler,
-    width: usize,
-    backtrack_ticks: usize,
-    wide_until: usize,
-    is_memory_limited: bool,
+    beam: Beam,
     best: Solution,
 }
 
@@ -79,28 +89,27 @@ enum Growth {
 }
 
 impl SurvivalSearch {
-    /// Creates a search.
     /// Creates a search for budgets of a few milliseconds.
     pub fn for_play(seed: u64) -> Self {
         Self::new(SolverOptions { seed, ..SolverOptions::default() }.for_play())
     }
 
+    /// Creates a search.
     pub fn new(options: SolverOptions) -> Self {
         let random = Generator::from_seed(options.seed);
         Self {
             options,
             random,
             root: None,
-            layers: Vec::new(),
-            nodes: Vec::new(),
-            checkpoint_states: Vec::new(),
-            frontier: Vec::new(),
+            tree: Tree::default(),
             next: Vec::new(),
             sampler: CandidateSampler::default(),
-            width: BEAM_WIDTH_MIN,
-            backtrack_ticks: BACKTRACK_TICKS_MIN,
-            wide_until: 0,
-            is_memory_limited: false,
+            beam: Beam {
+                width: BEAM_WIDTH_MIN,
+                backtrack_ticks: BACKTRACK_TICKS_MIN,
+                wide_until: 0,
+                is_memory_limited: false,
+            },
             best: Solution::unknown(0),
         }
     }
@@ -136,13 +145,13 @@ impl SurvivalSearch {
         let mut has_grown = false;
         while self.best.outcome == Outcome::Undecided {
             match self.grow(world, &mut meter, filters) {
-                Growth::Grown if self.frontier[0].is_complete() => {
+                Growth::Grown if self.tree.frontier[0].is_complete() => {
                     self.store_best(Outcome::Survives, LAST_TICK + 1, None)
                 }
                 Growth::Grown => {
                     has_grown = true;
                     self.narrow();
-                    if self.frontier[0].tick() >= enough_tick {
+                    if self.tree.frontier[0].tick() >= enough_tick {
                         break;
                     }
                 }
@@ -150,14 +159,14 @@ impl SurvivalSearch {
                 Growth::Interrupted => {
                     // This call did not complete a layer: narrow the beam for the next call.
                     if !has_grown {
-                        self.width = BEAM_WIDTH_MIN;
+                        self.beam.width = BEAM_WIDTH_MIN;
                     }
                     break;
                 }
             }
         }
-        if self.best.outcome == Outcome::Undecided && self.frontier[0].tick() > self.best.final_tick {
-            self.store_best(Outcome::Undecided, self.frontier[0].tick(), None);
+        if self.best.outcome == Outcome::Undecided && self.tree.frontier[0].tick() > self.best.final_tick {
+            self.store_best(Outcome::Undecided, self.tree.frontier[0].tick(), None);
         }
         Solution { simulated_ticks: meter.ticks(), ..self.best.clone() }
     }
@@ -179,15 +188,13 @@ impl SurvivalSearch {
 
     fn follow(&mut self, player_move: Move, root: &State) -> bool {
         let on_plan = self.best.moves.first() == Some(&player_move);
-        if self.best.outcome != Outcome::Undecided {
-            if on_plan {
-                self.best.moves.remove(0);
-            }
-            return on_plan;
-        }
         if on_plan {
             self.best.moves.remove(0);
-        } else {
+        }
+        if self.best.outcome != Outcome::Undecided {
+            return on_plan;
+        }
+        if !on_plan {
             self.best.moves.clear();
             self.best.final_tick = root.tick();
         }
@@ -195,100 +202,100 @@ impl SurvivalSearch {
     }
 
     fn init_layers(&mut self, root: &State) {
-        self.layers.push(Layer { first_node: 0, first_checkpoint_state: 0, is_checkpoint: true, complete: true });
-        self.nodes.push(Node { parent: 0, player_move: Move::Stay });
-        self.checkpoint_states.push(root.clone());
-        self.frontier.push(root.clone());
+        self.tree.layers.push(Layer { first_node: 0, first_checkpoint_state: 0, is_checkpoint: true, complete: true });
+        self.tree.nodes.push(Node { parent: 0, player_move: Move::Stay });
+        self.tree.checkpoint_states.push(root.clone());
+        self.tree.frontier.push(root.clone());
     }
 
     fn keep_descendants(&mut self, player_move: Move, root: &State) -> bool {
-        let (layers, nodes, checkpoint_states) = (
-            std::mem::take(&mut self.layers),
-            std::mem::take(&mut self.nodes),
-            std::mem::take(&mut self.checkpoint_states),
-        );
-        self.frontier.clear();
+        let old = std::mem::take(&mut self.tree);
         self.init_layers(root);
         let mut new_indices: Vec<Option<u32>> = Vec::new();
-        for (depth, layer) in layers.iter().enumerate().skip(1) {
-            let nodes_end = layers.get(depth + 1).map_or(nodes.len(), |next| next.first_node);
-            let of_layer = &nodes[layer.first_node..nodes_end];
+        for (depth, layer) in old.layers.iter().enumerate().skip(1) {
+            let nodes_end = old.layers.get(depth + 1).map_or(old.nodes.len(), |next| next.first_node);
+            let of_layer = &old.nodes[layer.first_node..nodes_end];
             if depth == 1 {
                 new_indices = of_layer.iter().map(|node| (node.player_move == player_move).then_some(0)).collect();
                 continue;
             }
-            let (first_node, first_checkpoint_state) = (self.nodes.len(), self.checkpoint_states.len());
+            let (first_node, first_checkpoint_state) = (self.tree.nodes.len(), self.tree.checkpoint_states.len());
             let mut next_indices = Vec::with_capacity(of_layer.len());
             for (index, node) in of_layer.iter().enumerate() {
                 let place = new_indices[node.parent as usize].map(|parent| {
-                    self.nodes.push(Node { parent, ..*node });
+                    self.tree.nodes.push(Node { parent, ..*node });
                     if layer.is_checkpoint {
-                        self.checkpoint_states.push(checkpoint_states[layer.first_checkpoint_state + index].clone());
+                        self.tree
+                            .checkpoint_states
+                            .push(old.checkpoint_states[layer.first_checkpoint_state + index].clone());
                     }
-                    (self.nodes.len() - first_node - 1) as u32
+                    (self.tree.nodes.len() - first_node - 1) as u32
                 });
                 next_indices.push(place);
             }
-            if self.nodes.len() == first_node {
+            if self.tree.nodes.len() == first_node {
                 break;
             }
             // A node has only one parent, even if several first moves lead to its state. A state
             // that is dropped here may still be reachable, so its layer is no longer complete.
-            let complete = layer.complete && self.nodes.len() - first_node == of_layer.len();
-            self.layers.push(Layer { first_node, first_checkpoint_state, complete, ..*layer });
+            let complete = layer.complete && self.tree.nodes.len() - first_node == of_layer.len();
+            self.tree.layers.push(Layer { first_node, first_checkpoint_state, complete, ..*layer });
             new_indices = next_indices;
         }
-        self.wide_until = self.wide_until.saturating_sub(1);
-        self.go_back_to(self.layers.len() - 1);
+        self.beam.wide_until = self.beam.wide_until.saturating_sub(1);
+        self.go_back_to(self.tree.layers.len() - 1);
         new_indices.iter().any(Option::is_some)
     }
 
     fn go_back_to(&mut self, depth: usize) {
-        let depth = (0..=depth).rev().find(|&depth| self.layers[depth].is_checkpoint).unwrap_or(0);
-        let layer = self.layers[depth];
-        let nodes_end = self.layers.get(depth + 1).map_or(self.nodes.len(), |next| next.first_node);
-        self.nodes.truncate(nodes_end);
-        self.layers.truncate(depth + 1);
-        self.checkpoint_states.truncate(layer.first_checkpoint_state + self.nodes.len() - layer.first_node);
-        self.frontier.clear();
-        self.frontier.extend_from_slice(&self.checkpoint_states[layer.first_checkpoint_state..]);
+        let depth = (0..=depth).rev().find(|&depth| self.tree.layers[depth].is_checkpoint).unwrap_or(0);
+        let layer = self.tree.layers[depth];
+        let nodes_end = self.tree.layers.get(depth + 1).map_or(self.tree.nodes.len(), |next| next.first_node);
+        self.tree.nodes.truncate(nodes_end);
+        self.tree.layers.truncate(depth + 1);
+        self.tree.checkpoint_states.truncate(layer.first_checkpoint_state + self.tree.nodes.len() - layer.first_node);
+        self.tree.frontier.clear();
+        self.tree.frontier.extend_from_slice(&self.tree.checkpoint_states[layer.first_checkpoint_state..]);
     }
 
     fn narrow(&mut self) {
-        if self.layers.len() > self.wide_until {
-            self.width = BEAM_WIDTH_MIN;
-            self.backtrack_ticks = BACKTRACK_TICKS_MIN;
+        if self.tree.layers.len() > self.beam.wide_until {
+            self.beam.width = BEAM_WIDTH_MIN;
+            self.beam.backtrack_ticks = BACKTRACK_TICKS_MIN;
         }
     }
 
     fn handle_dead_end(&mut self, death: Death) {
-        let depth = self.layers.len() - 1;
+        let depth = self.tree.layers.len() - 1;
         if death.final_tick > LAST_TICK {
             // All ticks are played, so the player survives even if a threat is then on its tile.
             self.store_best(Outcome::Survives, death.final_tick, Some(death));
             return;
         }
-        if self.layers[depth].complete {
+        if self.tree.layers[depth].complete {
             self.store_best(Outcome::Doomed, death.final_tick, Some(death));
             return;
         }
         if death.final_tick > self.best.final_tick {
             self.store_best(Outcome::Undecided, death.final_tick, Some(death));
         }
-        self.wide_until = self.wide_until.max(depth + WIDE_TICKS);
-        self.go_back_to(depth.saturating_sub(self.backtrack_ticks));
+        self.beam.wide_until = self.beam.wide_until.max(depth + WIDE_TICKS);
+        self.go_back_to(depth.saturating_sub(self.beam.backtrack_ticks));
         // A beam that fills the memory cannot widen, so it is narrowed instead.
-        let is_memory_limited = std::mem::take(&mut self.is_memory_limited);
-        self.width =
-            if is_memory_limited { (self.width / 4).max(BEAM_WIDTH_MIN) } else { self.width.saturating_mul(2) };
-        self.backtrack_ticks = self.backtrack_ticks.saturating_mul(2);
+        let is_memory_limited = std::mem::take(&mut self.beam.is_memory_limited);
+        self.beam.width = if is_memory_limited {
+            (self.beam.width / 4).max(BEAM_WIDTH_MIN)
+        } else {
+            self.beam.width.saturating_mul(2)
+        };
+        self.beam.backtrack_ticks = self.beam.backtrack_ticks.saturating_mul(2);
     }
 
     fn store_best(&mut self, outcome: Outcome, final_tick: u16, death: Option<Death>) {
-        let mut moves: Vec<Move> = death.map(|death| death.last_move).into_iter().collect();
-        let mut place = death.map_or(0, |death| death.parent);
-        for layer in self.layers[1..].iter().rev() {
-            let node = self.nodes[layer.first_node + place as usize];
+        let mut moves: Vec<Move> = death.map(|death| death.last.player_move).into_iter().collect();
+        let mut place = death.map_or(0, |death| death.last.parent);
+        for layer in self.tree.layers[1..].iter().rev() {
+            let node = self.tree.nodes[layer.first_node + place as usize];
             moves.push(node.player_move);
             place = node.parent;
         }
@@ -299,22 +306,22 @@ impl SurvivalSearch {
 
     fn grow(&mut self, world: &World, meter: &mut BudgetMeter, filters: &[&dyn Filter]) -> Growth {
         let width = self.affordable_width(world);
-        self.is_memory_limited |= width < self.width;
+        self.beam.is_memory_limited |= width < self.beam.width;
         self.next.clear();
-        let first_node = self.nodes.len();
+        let first_node = self.tree.nodes.len();
         let mut longest: Option<Death> = None;
-        let mut complete = self.layers[self.layers.len() - 1].complete;
-        self.sampler.begin(world, &self.frontier, width);
-        while let Some(candidate) = self.sampler.draw(world, &self.frontier, &mut self.random) {
+        let mut complete = self.tree.layers[self.tree.layers.len() - 1].complete;
+        self.sampler.begin(world, &self.tree.frontier, width);
+        while let Some(candidate) = self.sampler.draw(world, &self.tree.frontier, &mut self.random) {
             if self.next.len() == width {
                 complete = false;
                 break;
             }
             if meter.tick().is_err() {
-                self.nodes.truncate(first_node);
+                self.tree.nodes.truncate(first_node);
                 return Growth::Interrupted;
             }
-            let parent = &self.frontier[candidate.parent as usize];
+            let parent = &self.tree.frontier[candidate.parent as usize];
             self.next.push(parent.clone());
             let (state, others) = self.next.split_last_mut().expect("a state was pushed");
             world.step(state, candidate.player_move);
@@ -322,14 +329,10 @@ impl SurvivalSearch {
             let is_dead = state.is_caught()
                 || !filters.iter().all(|filter| filter.admits(world, parent, candidate.player_move, state));
             if is_dead && longest.is_none_or(|death| state.tick() > death.final_tick) {
-                longest = Some(Death {
-                    final_tick: state.tick(),
-                    parent: candidate.parent,
-                    last_move: candidate.player_move,
-                });
+                longest = Some(Death { final_tick: state.tick(), last: candidate });
             }
             if !is_dead && self.sampler.is_new(world, state, others) {
-                self.nodes.push(candidate);
+                self.tree.nodes.push(candidate);
             } else {
                 self.next.pop();
             }
@@ -337,16 +340,12 @@ impl SurvivalSearch {
         if let Some(death) = longest.filter(|_| self.next.is_empty()) {
             return Growth::Died(death);
         }
-        std::mem::swap(&mut self.frontier, &mut self.next);
-        let is_checkpoint = self.layers.len().is_multiple_of(CHECKPOINT_TICKS);
-        self.layers.push(Layer {
-            first_node,
-            first_checkpoint_state: self.checkpoint_states.len(),
-            is_checkpoint,
-            complete,
-        });
+        std::mem::swap(&mut self.tree.frontier, &mut self.next);
+        let is_checkpoint = self.tree.layers.len().is_multiple_of(CHECKPOINT_TICKS);
+        let first_checkpoint_state = self.tree.checkpoint_states.len();
+        self.tree.layers.push(Layer { first_node, first_checkpoint_state, is_checkpoint, complete });
         if is_checkpoint {
-            self.checkpoint_states.extend_from_slice(&self.frontier);
+            self.tree.checkpoint_states.extend_from_slice(&self.tree.frontier);
         }
         Growth::Grown
     }
@@ -358,16 +357,17 @@ impl SurvivalSearch {
     fn affordable_width(&self, world: &World) -> usize {
         let building_bytes = self.options.memory_max_bytes / 4;
         let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
-        let stored_bytes = self.checkpoint_states.len() * world.state_bytes() + self.nodes.len() * size_of::<Node>();
+        let stored_bytes =
+            self.tree.checkpoint_states.len() * world.state_bytes() + self.tree.nodes.len() * size_of::<Node>();
         let storing_bytes = (self.options.memory_max_bytes - building_bytes).saturating_sub(2 * stored_bytes);
         let layer_bytes = world.state_bytes() + size_of::<Node>();
         // Divisions would take a tenth of the time of a narrow layer.
-        if self.width.saturating_mul(2 * built_bytes) <= building_bytes
-            && self.width.saturating_mul(2 * layer_bytes) <= storing_bytes
+        if self.beam.width.saturating_mul(2 * built_bytes) <= building_bytes
+            && self.beam.width.saturating_mul(2 * layer_bytes) <= storing_bytes
         {
-            return self.width;
+            return self.beam.width;
         }
-        self.width.min(building_bytes / (2 * built_bytes)).min(storing_bytes / (2 * layer_bytes)).max(1)
+        self.beam.width.min(building_bytes / (2 * built_bytes)).min(storing_bytes / (2 * layer_bytes)).max(1)
     }
 }
 

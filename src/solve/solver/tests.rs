@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::game::{Layout, Rules};
+use crate::solve::{Verdict, judge_moves};
 
 fn world(drawing: &str) -> World {
     World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::NO_JUMP).expect("a map")

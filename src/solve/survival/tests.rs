@@ -64,8 +64,8 @@ fn states_that_another_first_move_also_reaches_are_not_lost() {
     let world = world("B.P.........\n##.#########", &Rules::NO_JUMP);
     let mut survival = SurvivalSearch::new(options(1));
     survival.solve(&world, &world.start(), Budget::ticks(1));
-    survival.width = 1000;
-    survival.wide_until = usize::MAX;
+    survival.beam.width = 1000;
+    survival.beam.wide_until = usize::MAX;
     let solution = survival.solve(&world, &world.start(), Budget::ticks(300));
     assert_eq!(solution.outcome, Outcome::Undecided);
     let next = world.after(&world.start(), Move::Right);
@@ -111,13 +111,14 @@ fn memory_stays_below_its_bound() {
     let memory_max_bytes = 2_000_000;
     let mut survival = SurvivalSearch::new(SolverOptions { seed: 1, memory_max_bytes });
     survival.solve(&world, &world.start(), Budget::ticks(1));
-    survival.width = usize::MAX;
-    survival.wide_until = usize::MAX;
+    survival.beam.width = usize::MAX;
+    survival.beam.wide_until = usize::MAX;
     let solution = survival.solve(&world, &world.start(), Budget::ticks(400_000));
-    assert!(survival.nodes.capacity() > 5_000, "layers should be wide: {}", survival.nodes.capacity());
+    assert!(survival.tree.nodes.capacity() > 5_000, "layers should be wide: {}", survival.tree.nodes.capacity());
     assert_eq!(replay(&world, &world.start(), &solution).tick(), solution.final_tick);
-    let states = survival.checkpoint_states.capacity() + survival.frontier.capacity() + survival.next.capacity();
-    let nodes = survival.nodes.capacity() * size_of::<Node>();
+    let states =
+        survival.tree.checkpoint_states.capacity() + survival.tree.frontier.capacity() + survival.next.capacity();
+    let nodes = survival.tree.nodes.capacity() * size_of::<Node>();
     let bytes = states * world.state_bytes() + nodes + survival.sampler.bytes();
     assert!(bytes <= memory_max_bytes, "{bytes}");
 }
