@@ -20,8 +20,8 @@ log=$("$venv_python" -m mkdocs build --strict --site-dir "$PWD/target/site" 2>&1
   exit 1
 }
 tools/playground.sh
-mkdir -p target/site/benchmark
-cp -R benchmark/{records.html,RECORDS.md,records,maps} target/site/benchmark
+mkdir -p target/site/instances
+cp -R instances/{records.html,RECORDS.md,records,maps} target/site/instances
 if [ -f "$target/playground/engine.bin" ]; then
   cp -R "$target/playground" target/site/playground
 fi

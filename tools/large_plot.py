@@ -2,7 +2,7 @@
 `python tools/large_plot.py target/release/getaway docs/large.svg`.
 
 The panels show the processor time and the peak memory of `getaway solve`, of `getaway benchmark
-check` and of `benchmark/check.py`, by the size of the map and the number of threats.
+check` and of `instances/check.py`, by the size of the map and the number of threats.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from hard_maps_plot import HEIGHT, LEFT, PANEL_HEIGHT, PANEL_WIDTH, TOP, WIDTH, curve, panel, text, write
 
-BENCHMARK = Path(__file__).resolve().parents[1] / "benchmark"
+BENCHMARK = Path(__file__).resolve().parents[1] / "instances"
 SOLVE_MS = 15_000
 TOOLS = {"solve": "#2f4b7c", "benchmark check": "#4c9f70", "check.py": "#c8553d"}
 DASHES = {"maze": "", "labyrinth": ' stroke-dasharray="5 3"'}

@@ -1,4 +1,4 @@
-"""Checks that `getaway benchmark check` and `benchmark/check.py` accept the same records.
+"""Checks that `getaway benchmark check` and `instances/check.py` accept the same records.
 
     .venv/bin/python tests/python/benchmark_runs.py --count 2000 --seed 1 --max-steps 3000000
 
@@ -21,7 +21,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-BENCHMARK = ROOT / "benchmark"
+BENCHMARK = ROOT / "instances"
 sys.path.insert(0, str(BENCHMARK))
 import check  # type: ignore[import-not-found]  # noqa: E402
 

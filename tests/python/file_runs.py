@@ -47,7 +47,7 @@ that no other names do."""
 GAME = "games/market-square-flee-200-ticks.jsonl.gz"
 SERIES = ["--samples", "1", "--budget-ticks", "1", "--threads", "1"]
 LOGGING_BOT = "pipe:echo oops >&2"
-BENCHMARK = ["--benchmark", str(ROOT / "benchmark")]
+BENCHMARK = ["--benchmark", str(ROOT / "instances")]
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "analyse": ([GAME], []),
     "battle": (["random", LOGGING_BOT], ["--map", "corner-shop", *SERIES, "--allow-failures"]),

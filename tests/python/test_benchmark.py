@@ -12,7 +12,7 @@ import benchmark_runs
 import pytest
 from conftest import ROOT, TIMEOUT_S
 
-BENCHMARK = ROOT / "benchmark"
+BENCHMARK = ROOT / "instances"
 
 
 def test_both_checkers_agree_on_changed_records(getaway_program: Path) -> None:

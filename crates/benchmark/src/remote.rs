@@ -114,7 +114,7 @@ mod tests {
     }
 
     fn benchmark() -> Benchmark {
-        Benchmark::load(concat!(env!("CARGO_MANIFEST_DIR"), "/../../benchmark")).expect("the benchmark")
+        Benchmark::load(concat!(env!("CARGO_MANIFEST_DIR"), "/../../instances")).expect("the benchmark")
     }
 
     fn answers(benchmark: &Benchmark, instances: &[&Instance], script: String) -> Result<Vec<Answer>, String> {

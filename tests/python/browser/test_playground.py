@@ -68,16 +68,16 @@ def test_page_and_engine_are_small_over_the_wire(static: str) -> None:
 @pytest.mark.parametrize("track", ["changed-rules", "crowds", "large", "mazes", "real-like"])
 def test_records_of_the_benchmark_open_in_the_playground(page: Page, static: str, track: str, tmp_path: Path) -> None:
     (tmp_path / "playground").symlink_to(FOLDER)
-    (tmp_path / "benchmark").symlink_to(ROOT / "benchmark")
+    (tmp_path / "instances").symlink_to(ROOT / "instances")
     with served(tmp_path) as site:
-        page.goto(f"{site}benchmark/records.html")
+        page.goto(f"{site}instances/records.html")
         page.locator("#track").select_option(track)
         name = page.locator("li strong").first.inner_text()
         page.locator("li button").first.click()
         page.wait_for_url("**/playground/**")
         wait_until(page, "document.body?.dataset.ready !== undefined")
         wait_until(page, f"session.game?.name === {json.dumps(name.split('/')[1])}")
-        record = (ROOT / "benchmark" / "records" / f"{name}.txt").read_text().splitlines()
+        record = (ROOT / "instances" / "records" / f"{name}.txt").read_text().splitlines()
         assert page.evaluate("session.game.moves") == json.loads(record[3])["actions"]
 
 

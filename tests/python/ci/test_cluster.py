@@ -192,8 +192,8 @@ def run_solver(out: Path, solver: str, *options: str) -> list[str]:
     benchmark = out.parent / "benchmark"
     if not benchmark.exists():
         benchmark.mkdir()
-        (benchmark / "maps").symlink_to(ROOT / "benchmark" / "maps")
-        instances = (ROOT / "benchmark" / "instances.jsonl").read_text().splitlines(keepends=True)
+        (benchmark / "maps").symlink_to(ROOT / "instances" / "maps")
+        instances = (ROOT / "instances" / "instances.jsonl").read_text().splitlines(keepends=True)
         (benchmark / "instances.jsonl").write_text("".join(instances[:4]))
     command = [sys.executable, "-m", "getaway", "benchmark", "run", "--benchmark", str(benchmark), "--out", str(out)]
     command += ["--track", "real-like", "--time-limit", "20", "--solver", solver, *options]
@@ -211,7 +211,7 @@ def answers(out: Path) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
 @pytest.mark.parametrize("solver", ["getaway", "command"])
 def test_cluster_gives_the_answers_of_a_solver(two_nodes: Any, solver: str, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
-    example = ROOT / "benchmark" / "examples" / "solver.py"
+    example = ROOT / "instances" / "examples" / "solver.py"
     # The external solver fails on the two instances without a deer.
     command = solver if solver == "getaway" else f'exec:sleep 1; grep -q D "$1" || exit 3; {sys.executable} {example}'
     printed = run_solver(here, command)

@@ -27,7 +27,7 @@ pub(crate) struct BenchmarkArgs {
     #[command(subcommand)]
     command: BenchmarkCommand,
     /// Folder of the benchmark
-    #[arg(long, value_name = "DIR", default_value = "benchmark", global = true)]
+    #[arg(long, value_name = "DIR", default_value = "instances", global = true)]
     benchmark: PathBuf,
 }
 

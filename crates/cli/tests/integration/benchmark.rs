@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use crate::program::{error_line, fails, getaway, succeeds};
 
 fn benchmark() -> PathBuf {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("benchmark")
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("instances")
 }
 
 fn text(path: &Path) -> String {

@@ -168,7 +168,7 @@ fn verified_certificate_is_about_the_rules_that_the_answer_names() {
 }
 
 /// On this map, the score equals the bound only after more than 100 ms of search.
-const DOOMED: [&str; 2] = ["benchmark/maps/labyrinth-15x13-250-00.txt", "--no-jump"];
+const DOOMED: [&str; 2] = ["instances/maps/labyrinth-15x13-250-00.txt", "--no-jump"];
 
 fn solve(map: &[&str], file: &Path, time_limit_ms: &str) -> std::process::Command {
     let options = ["--json", "--time-limit-ms", time_limit_ms, "--resume", file.to_str().unwrap()];
@@ -256,7 +256,7 @@ fn killed_search_can_be_continued() {
 }
 
 /// An undecided map.
-const OPEN: [&str; 2] = ["benchmark/maps/labyrinth-21x17-250-21.txt", "--no-jump"];
+const OPEN: [&str; 2] = ["instances/maps/labyrinth-21x17-250-21.txt", "--no-jump"];
 
 #[cfg(unix)]
 #[test]

@@ -1,7 +1,7 @@
 """A greedy external solver: each move leads as far as possible from the nearest threat.
 
     getaway benchmark run --track mazes --time-limit 1 --out runs/greedy \
-        --solver 'exec:python3 benchmark/examples/solver.py'
+        --solver 'exec:python3 instances/examples/solver.py'
 """
 
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write RECORDS.md, and the rows and colours of records.html, for a folder of instances and records (default: this folder)."""
+"""Write RECORDS.md, and the rows and colours of records.html, for a folder of instances (default: this folder)."""
 
 import json
 import re
@@ -52,7 +52,7 @@ def escaped(text):
 def markdown(found):
     tracks = list(dict.fromkeys(sorted(row["name"].split("/")[0] for row in found)))
     text = "# Records\n\n`page.py` writes this page and [records.html](records.html) from `records/`.\n"
-    text += "On getaway's documentation site, `benchmark/records.html` can open any record in the playground.\n\n"
+    text += "On getaway's documentation site, `instances/records.html` can open any record in the playground.\n\n"
     text += "| track | instances | " + " | ".join(ORDER) + " |\n|---|" + "---|" * (len(ORDER) + 1) + "\n"
     for track in tracks:
         own = [row for row in found if row["name"].startswith(track + "/")]
