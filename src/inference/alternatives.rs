@@ -2,6 +2,7 @@
 
 use super::best::{best_owls, bits_nearest_to, other_view, owl_choices, view_of, view_order};
 use super::learner::Learner;
+use super::observed_game::ObservedGame;
 use super::orders::{Orders, index_of};
 use super::paths::Owls;
 use super::picks::PickExplanation;
@@ -29,7 +30,7 @@ impl Learner {
                 found.push(rules);
             }
         };
-        let has = |style| self.game.as_ref().is_some_and(|game| game.styles.contains(&Some(style)));
+        let has = |style| self.games.last().is_some_and(|game| game.styles.contains(&Some(style)));
         if has(Style::Shark) {
             for view in 0..2 {
                 for order in self.sets.sharks.0[view].nearest_to(best.shark_path_order).into_iter().take(breadth) {
@@ -44,7 +45,7 @@ impl Learner {
                     let (low, high) = deer.0[view][index_of(order)];
                     let near = best.deer_shy_distance_squared.clamp(low, high);
                     for distance in [near, low, high.min(low.saturating_add(200))] {
-                        let is_picked = order == best.option_order || self.sets.picks.count == 0;
+                        let is_picked = order == best.option_order || self.sets.picks.count() == 0;
                         if is_picked {
                             add(Rules {
                                 deer_view: view_of(view),
@@ -58,11 +59,10 @@ impl Learner {
             }
         }
         if has(Style::Goldfish) || has(Style::Bull) {
-            for one in self.explanations.found.iter().take(breadth + 1) {
-                let PickExplanation { order, first_seed } = *one;
-                if self.sets.deer.orders(view_order(best.deer_view)).contains(order) {
-                    add(Rules { option_order: order, first_seed, ..*best });
-                }
+            let deer_orders = self.sets.deer.orders(view_order(best.deer_view));
+            let explanations = self.sets.picks.explanations(&self.expected, deer_orders);
+            for PickExplanation { order, first_seed } in explanations.into_iter().take(breadth + 1) {
+                add(Rules { option_order: order, first_seed, ..*best });
             }
         }
         if has(Style::Owl) || has(Style::Hawk) {
@@ -105,7 +105,7 @@ impl Learner {
         let clock = tick.saturating_sub(1);
         let Some(next) = phase_after(best, tick) else { return Vec::new() };
         // Reported personalities would have shown a phase that began before `tick`.
-        let reports = self.game.as_ref().is_some_and(|game| game.reports_personalities && game.trusting.explains());
+        let reports = self.games.last().is_some_and(ObservedGame::trusts_reports);
         let earliest = if reports { clock } else { clock.saturating_sub(EARLY_PHASE_TICKS) };
         let expected = best.period_ticks.of(next);
         let periods = std::iter::once(expected).chain((1..=EARLY_PERIOD_MAX).filter(|&period| period != expected));

@@ -1,6 +1,7 @@
 use crate::game::{Direction, Personalities, Rules, StyleNames, View};
 use crate::search::Deadline;
 
+use super::clock::Reports;
 use super::hawk::{Hawk, HawkSets};
 use super::hawk_explanation::{HawkExplanation, POSTS_MAX, PostDraws, cheapest_explanation, distinguishable_posts};
 use super::learner::Learner;
@@ -51,7 +52,7 @@ impl Learner {
         }
         // The deer narrow down the option order. The picks' seed determines the posts.
         let deer_orders = deer.orders(0).or(deer.orders(1));
-        let picks = self.explanations.found.iter().find(|one| deer_orders.contains(one.order));
+        let picks = self.sets.picks.explanations(expected, deer_orders).into_iter().next();
         let posts = self.posts(deadline)?;
         self.best_options(deer, picks, &mut rules);
         self.best_posts(&posts, &mut rules);
@@ -61,7 +62,7 @@ impl Learner {
     }
 
     pub(super) fn hawks(&self, deadline: Deadline) -> Option<HawkSets> {
-        let mut of_game = self.game.iter().flat_map(|game| game.hawks.iter().flatten());
+        let mut of_game = self.games.last().into_iter().flat_map(|game| game.hawks.iter().flatten());
         of_game.try_fold(self.sets.hawks, |sets, hawk| {
             let both = sets.and(&hawk.sets());
             let sets = if both.patience == 0 || both.rest == 0 { sets } else { both };
@@ -70,20 +71,20 @@ impl Learner {
     }
 
     pub(super) fn best_clock(&self) -> Rules {
-        let of_game = self.game.as_ref().map(|game| game.clock.1);
+        let of_game = self.games.last().map(|game| game.clock.1);
         of_game.unwrap_or(self.expected)
     }
 
-    fn best_options(&self, deer: &Deer, picks: Option<&PickExplanation>, rules: &mut Rules) {
+    fn best_options(&self, deer: &Deer, picks: Option<PickExplanation>, rules: &mut Rules) {
         let expected = &self.expected;
         let deer_orders = [0, 1].map(|view| deer.orders(view));
         let any = deer_orders[0].or(deer_orders[1]);
         match picks {
-            Some(&PickExplanation { order, first_seed }) => {
+            Some(PickExplanation { order, first_seed }) => {
                 (rules.option_order, rules.first_seed) = (order, first_seed);
             }
             None => {
-                let both = any.and(self.sets.picks.orders);
+                let both = any.and(self.sets.picks.orders());
                 rules.option_order = nearest(if both.is_empty() { any } else { both }, expected.option_order);
             }
         }
@@ -118,7 +119,7 @@ impl Learner {
     /// too large to check. Otherwise, returns rules with other values for hawks and owls. `None` if
     /// the deadline passes first.
     fn adjusted_to_hawks(&self, rules: &Rules, owl_orders: Orders, deadline: Deadline) -> Option<Rules> {
-        let Some(game) = &self.game else { return Some(*rules) };
+        let Some(game) = self.games.last() else { return Some(*rules) };
         let hawks: Vec<&Hawk> = game.hawks.iter().flatten().collect();
         let places = game.streets.intersections.len();
         let draws = PostDraws::new(rules.first_seed, rules.pick_scale, places, &hawks);
@@ -175,16 +176,16 @@ impl Learner {
     }
 
     fn best_wire(&self, rules: &mut Rules) {
-        let named = self.game.iter().flat_map(|game| &game.named);
-        let has_unknown_words = !self.past_words.is_empty() || named.into_iter().any(|named| named.style.is_none());
+        let named = self.games.last().into_iter().flat_map(|game| &game.named);
+        let has_unknown_words = !self.past_words.is_empty() || { named }.any(|named| named.style.is_none());
         rules.wire = self.expected.wire;
         if has_unknown_words {
             rules.wire.style_names = StyleNames::Unknown;
         }
-        if let Some(game) = &self.game {
+        if let Some(game) = self.games.last() {
             if !game.reports_personalities {
                 rules.wire.personalities = Personalities::Missing;
-            } else if !game.trusting.explains() && game.distrusting.explains() {
+            } else if game.filter.reports == Reports::Ignored && game.filter.explains() {
                 rules.wire.personalities = Personalities::Mismatched;
             }
         }

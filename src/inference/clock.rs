@@ -48,8 +48,8 @@ pub enum Reports {
 /// game. It prefers histories that are near to the expected rules.
 #[derive(Clone, Debug)]
 pub struct ClockFilter {
-    expected: Rules,
-    reports: Reports,
+    pub(super) expected: Rules,
+    pub(super) reports: Reports,
     /// The histories of each phase and period, at index `phase * PERIODS + period - 1`.
     alive: Vec<Histories>,
     clock: u16,

@@ -7,6 +7,7 @@ use super::clock_sets::{ClockSets, clock_sets};
 use super::learner::{Decided, Learner, Unexplained};
 use super::orders::Orders;
 use super::paths::OWL_MINUTE_MAX;
+use super::picks::PickExplanation;
 use super::sets::post_counts;
 use super::variants::Parameter;
 use crate::game::{Clock, Direction, Personalities, Rules, Style};
@@ -48,24 +49,28 @@ pub struct Findings {
 }
 
 impl Learner {
-    /// Searches for explanations of the picks and returns the findings.
+    /// Returns the findings about all games.
     pub fn findings(&mut self) -> Findings {
-        self.solve_picks();
+        self.reconcile();
+        // The posts of hawks are picked from the same random numbers.
+        let (posts, scale) = (self.posts(Deadline::NEVER).unwrap_or_default(), self.expected.pick_scale);
+        let explains_posts = |first_seed| !post_counts(&posts, first_seed, scale).is_empty();
+        self.sets.picks.retain(|first_seed| if explains_posts(first_seed) { Orders::ALL } else { Orders::NONE });
         let mut rules = self.best();
         let mut conflicts = Vec::new();
-        let all_evidence: Vec<&[ClockEvidence]> = self.all_evidence();
+        let all_evidence: Vec<&[ClockEvidence]> = self.games.iter().map(|game| game.evidence.as_slice()).collect();
         let (clock, trust) = clocks_of(&all_evidence);
         match &clock {
             Some(sets) => best_clock(&all_evidence, trust, sets, self.expected(), &mut rules),
             None => conflicts.push("no periods and phases explain when the threats move".to_owned()),
         }
-        let reports = self.past_reports && self.game.as_ref().is_none_or(|game| game.reports_personalities);
+        let reports = self.games.iter().all(|game| game.reports_personalities);
         rules.wire.personalities = match (reports, trust) {
             (false, _) => Personalities::Missing,
             (true, Reports::Trusted) => self.expected().wire.personalities,
             (true, Reports::Ignored) => Personalities::Mismatched,
         };
-        if self.sets.picks.count > 0 && self.explanations.found.is_empty() && self.explanations.is_decisive {
+        if self.sets.picks.are_decisive() && self.pick_explanations().is_empty() {
             conflicts.push("no first seed within 1,000 of the expected one explains the picks".to_owned());
         }
         let words = self.words();
@@ -87,9 +92,8 @@ impl Learner {
         Findings { parameters: parameters.collect(), words, unexplained: self.unexplained(), conflicts, rules }
     }
 
-    fn all_evidence(&self) -> Vec<&[ClockEvidence]> {
-        let of_game = self.game.iter().map(|game| game.evidence.as_slice());
-        self.past_evidence.iter().map(Vec::as_slice).chain(of_game).collect()
+    fn pick_explanations(&self) -> Vec<PickExplanation> {
+        self.sets.picks.explanations(&self.expected, self.sets.deer.orders(0).or(self.sets.deer.orders(1)))
     }
 
     fn open(&self, parameter: Parameter, rules: &Rules, clock: Option<&ClockSets>) -> Option<String> {
@@ -118,11 +122,9 @@ impl Learner {
                 numbers(clock?.clocks[index.checked_sub(1)?].iter().map(|&clock| u32::from(clock)), 3000)
             }
             Parameter::OptionOrder => {
-                let picked = &self.explanations;
-                let of_picks = picked.found.iter().fold(Orders::NONE, |all, one| all.or(Orders::of(one.order)));
-                let any = sets.picks.orders.and(sets.deer.orders(0).or(sets.deer.orders(1)));
-                let decisive = picked.is_decisive && !of_picks.is_empty();
-                orders(if decisive { any.and(of_picks) } else { any }, rules.option_order)
+                let of_deer = sets.deer.orders(0).or(sets.deer.orders(1));
+                let of_picks = if sets.picks.are_decisive() { sets.picks.orders() } else { Orders::ALL };
+                orders(of_deer.and(of_picks), rules.option_order)
             }
             Parameter::SharedPathOrder => orders(shared, rules.shared_path_order),
             Parameter::SharkPathOrder => orders(sets.sharks.0[0].or(sets.sharks.0[1]), rules.shark_path_order),
@@ -175,9 +177,10 @@ impl Learner {
             Parameter::HawkRest => numbers(bits(sets.hawks.rest), 100),
             Parameter::HawkPosts => {
                 let posts = self.posts(Deadline::NEVER).unwrap_or_default();
-                let seeds = self.explanations.found.iter().copied();
-                let counts: BTreeSet<u32> = match self.explanations.is_decisive {
-                    true => seeds
+                let counts: BTreeSet<u32> = match sets.picks.are_decisive() {
+                    true => self
+                        .pick_explanations()
+                        .into_iter()
                         .flat_map(|one| post_counts(&posts, one.first_seed, rules.pick_scale))
                         .map(u32::from)
                         .collect(),
@@ -190,13 +193,14 @@ impl Learner {
     }
 
     fn open_seed(&self) -> Option<String> {
-        if self.sets.picks.count == 0 {
+        let picks = &self.sets.picks;
+        if picks.count() == 0 {
             return Some("not observed".to_owned());
         }
-        if !self.explanations.is_decisive {
-            return Some(format!("too few choices to tell ({})", self.sets.picks.count));
+        if !picks.are_decisive() {
+            return Some(format!("too few choices to tell ({})", picks.count()));
         }
-        let seeds: BTreeSet<i32> = self.explanations.found.iter().map(|one| one.first_seed).collect();
+        let seeds: BTreeSet<i32> = self.pick_explanations().iter().map(|one| one.first_seed).collect();
         match seeds.len() {
             0 => Some(NO_EXPLANATION.to_owned()),
             1 => None,
@@ -288,13 +292,16 @@ fn bits(values: u128) -> impl Iterator<Item = u32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::picks::Pick;
     use super::*;
     use crate::game::Personality;
 
     #[test]
     fn parameter_that_nothing_explains_is_not_certain() {
         let mut learner = Learner::new(&Rules::BLITZ_2025);
-        learner.explanations.is_decisive = true;
+        for draw in 0..40 {
+            learner.sets.picks.add(Pick { draw, options: 0b1111, direction: Direction::Up });
+        }
         for parameter in
             [Parameter::PeriodTicks(Personality::Lazy), Parameter::PhaseClock(Personality::Tease), Parameter::HawkPosts]
         {

@@ -37,7 +37,7 @@ impl Identification {
     pub fn advance(&mut self, game: &ObservedGame, expected: &Rules) -> bool {
         let Some(trial) = &mut self.trial else {
             let Some((word, style)) = self.waiting.pop() else { return false };
-            self.trial = Some(StyleTrial::new(game, &word, style));
+            self.trial = Some(StyleTrial::new(game, &word, style, expected));
             return true;
         };
         match trial.advance(game) {
@@ -86,9 +86,10 @@ struct StyleTrial {
 }
 
 impl StyleTrial {
-    fn new(game: &ObservedGame, word: &str, style: Style) -> Self {
+    fn new(game: &ObservedGame, word: &str, style: Style, expected: &Rules) -> Self {
         let threats: Vec<usize> = (0..game.named.len()).filter(|&other| game.named[other].word == word).collect();
-        let mut sets = Sets::new((style == Style::Owl).then(|| Owls::new(&game.streets)));
+        let mut sets = Sets::new(expected);
+        sets.owls = (style == Style::Owl).then(|| Owls::new(&game.streets));
         let is_from_start = game.is_followed_from_start();
         if let Some(owls) = sets.owls.as_mut().filter(|_| !is_from_start) {
             owls.forget();
@@ -118,7 +119,7 @@ impl StyleTrial {
     fn advance(&mut self, game: &ObservedGame) -> Trial {
         let Some(step) = game.steps.get(self.next) else { return Trial::Explains };
         self.next += 1;
-        if !game.moves[self.next - 1] {
+        if !game.is_move(self.next - 1) {
             return Trial::Continues;
         }
         if let Some(owls) = &mut self.sets.owls {
@@ -164,7 +165,7 @@ impl Learner {
     /// the whole game and, where known, in earlier games. Keeps the styles if this is impossible.
     /// Called at the end of a game.
     pub fn identify_words(&mut self) {
-        let Some(game) = &self.game else { return };
+        let Some(game) = self.games.last() else { return };
         let mut identification = Identification::new(game, |threat| game.named[threat].style.is_none());
         while identification.advance(game, &self.expected) {}
         for (word, mut fits) in identification.all() {
@@ -186,7 +187,7 @@ impl Learner {
     }
 
     pub(super) fn adopt(&mut self, found: Vec<(String, Style)>) -> bool {
-        let Some(game) = self.game.as_mut().filter(|_| !found.is_empty()) else { return false };
+        let Some(game) = self.games.last_mut().filter(|_| !found.is_empty()) else { return false };
         let mut is_changed = false;
         for (named, assumed) in game.named.iter().zip(&mut game.styles) {
             if let Some((_, style)) = found.iter().find(|(word, _)| *word == named.word) {

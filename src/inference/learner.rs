@@ -16,7 +16,6 @@ use super::hawk::Hawk;
 use super::identification::Identification;
 use super::observed_game::ObservedGame;
 use super::paths::Owls;
-use super::picks::{PickExplanations, PickSearch};
 use super::sets::{Sets, game_step, sizes};
 use super::streets::{Sight, Streets, StyleWord};
 use super::variants::Parameter;
@@ -59,62 +58,42 @@ pub struct Decided {
     pub threat: usize,
 }
 
-#[derive(Clone, Debug, Default)]
-pub(super) enum Task {
-    #[default]
-    Wait,
-    Clock,
-    Follow,
-    Identify(Box<Identification>),
-    Solve(Box<PickSearch>),
-}
-
 /// Follows games and keeps the rules that explain the threats' moves.
 #[derive(Clone, Debug)]
 pub struct Learner {
     pub(super) expected: Rules,
     pub(super) sets: Sets,
     base: Sets,
-    pub(super) game: Option<ObservedGame>,
-    pub(super) games: usize,
-    pub(super) past_evidence: Vec<Vec<ClockEvidence>>,
-    pub(super) past_unexplained: Vec<Unexplained>,
+    /// The games so far. Only the last is still observed.
+    pub(super) games: Vec<ObservedGame>,
     pub(super) past_words: Vec<(String, Style)>,
     /// The styles that explain each unknown word's threats in the games that have ended.
     pub(super) possible: Vec<(String, Vec<Style>)>,
-    pub(super) past_reports: bool,
     pub(super) first_direction: Option<Direction>,
-    pub(super) explanations: PickExplanations,
-    pub(super) task: Task,
-    pub(super) records: bool,
+    identification: Option<Box<Identification>>,
+    records: bool,
     pub(super) decided: BTreeMap<Parameter, (usize, Decided)>,
 }
 
 impl Learner {
     /// Creates a learner that assumes these rules until evidence contradicts them.
     pub fn new(expected: &Rules) -> Self {
-        let sets = Sets::new(None);
+        let sets = Sets::new(expected);
         Self {
             expected: *expected,
             base: sets.clone(),
             sets,
-            game: None,
-            games: 0,
-            past_evidence: Vec::new(),
-            past_unexplained: Vec::new(),
+            games: Vec::new(),
             past_words: Vec::new(),
             possible: Vec::new(),
-            past_reports: true,
             first_direction: None,
-            explanations: PickExplanations::default(),
-            task: Task::Wait,
+            identification: None,
             records: false,
             decided: BTreeMap::new(),
         }
     }
 
-    /// Makes the learner record which observations narrow down the parameters ([`Decided`]). A
-    /// recording learner does not search for explanations of the picks while it observes a game.
+    /// Makes the learner record which observations narrow down the parameters ([`Decided`]).
     #[must_use]
     pub fn recording(mut self) -> Self {
         self.records = true;
@@ -148,41 +127,28 @@ impl Learner {
         let style = |one: &StyleWord| {
             one.style.or_else(|| words.iter().find(|(word, _)| *word == one.word).map(|&(_, style)| style))
         };
-        let count = named.len();
-        let mut game = ObservedGame {
+        if is_from_start {
+            self.first_direction = self.first_direction.or(first.threats.iter().find_map(|&(_, direction)| direction));
+        }
+        let ticks = FIRST_TICK..first.tick;
+        self.games.push(ObservedGame {
             styles: named.iter().map(style).collect(),
             homes: first.threats.iter().map(|&(position, _)| Some(position).filter(|_| is_from_start)).collect(),
-            first_facing: first.threats.iter().map(|&(_, direction)| direction).collect(),
             steps: Vec::new(),
-            moves: Vec::new(),
             next: (0, 0),
-            evidence: Vec::new(),
-            trusting: ClockFilter::new(&self.expected, Reports::Trusted),
-            distrusting: ClockFilter::new(&self.expected, Reports::Ignored),
-            distrusting_seen: 0,
+            evidence: ticks.map(|tick| ClockEvidence { tick, moved: None, personality: None }).collect(),
+            filter: ClockFilter::new(&self.expected, Reports::Trusted),
+            filtered: 0,
             clock: (Clock::new(&self.expected), self.expected),
             reports_personalities: first.personality.is_some(),
-            hawks: vec![None; count],
-            draws: vec![Some(1).filter(|_| is_from_start); count],
-            moves_made: Some(0).filter(|_| is_from_start),
-            unexplained: vec![None; count],
-            solved_at: 0,
+            hawks: vec![None; named.len()],
+            draws: Vec::new(),
+            unexplained: vec![None; named.len()],
             identified_at: 0,
             streets,
             named,
             last: first,
-        };
-        if is_from_start {
-            self.first_direction = self.first_direction.or(game.first_facing.iter().flatten().next().copied());
-        } else {
-            for tick in FIRST_TICK..game.last.tick {
-                let evidence = ClockEvidence { tick, moved: None, personality: None };
-                game.trusting.update(&evidence);
-                game.evidence.push(evidence);
-            }
-        }
-        self.games += 1;
-        self.game = Some(game);
+        });
         self.base = self.sets.clone();
         self.reset_memories();
     }
@@ -193,14 +159,10 @@ impl Learner {
         self.reconcile();
         self.sets.posts = self.posts(Deadline::NEVER).unwrap_or_default();
         self.past_words = self.words();
-        let Some(game) = self.game.take() else { return };
-        self.past_reports &= game.reports_personalities;
-        self.past_evidence.push(game.evidence);
-        self.past_unexplained.extend(game.unexplained.into_iter().flatten());
     }
 
     fn reset_memories(&mut self) {
-        let Some(game) = &mut self.game else { return };
+        let Some(game) = self.games.last_mut() else { return };
         let is_from_start = game.is_followed_from_start();
         if game.styles.contains(&Some(Style::Owl)) && self.sets.owls.is_none() {
             self.sets.owls = Some(Owls::new(&game.streets));
@@ -216,7 +178,6 @@ impl Learner {
             *hawk = (*style == Some(Style::Hawk)).then(|| Hawk::new(&self.sets.hawks, is_from_start));
         }
         game.draws = vec![Some(1).filter(|_| is_from_start); game.named.len()];
-        game.moves_made = Some(0).filter(|_| is_from_start);
     }
 
     /// Learns from the next message of the game. Ignores the message if its tick is not after the
@@ -229,96 +190,55 @@ impl Learner {
 
     /// Accepts the next message. [`advance`](Self::advance) must have returned false before.
     pub(crate) fn show(&mut self, sight: &Sight) {
-        if self.accept(sight) {
-            self.task = Task::Clock;
+        let Some(game) = self.games.last_mut() else { return };
+        if sight.tick <= game.last.tick || sight.threats.len() != game.named.len() {
+            return;
         }
+        let is_next = sight.tick == game.last.tick + 1;
+        let Some(step) = game.step_to(sight).filter(|_| is_next) else {
+            return self.skip_to(sight);
+        };
+        game.reports_personalities &= sight.personality.is_some();
+        game.evidence.push(ClockEvidence { tick: step.tick, moved: game.moved(&step), personality: sight.personality });
+        game.last = sight.clone();
+        game.steps.push(step);
     }
 
     /// Does a small part of the pending work. Returns false if there was none. A part can take a
     /// long time if a hawk has thousands of hypotheses.
     pub(crate) fn advance(&mut self) -> bool {
-        self.task = match std::mem::take(&mut self.task) {
-            Task::Wait => return false,
-            Task::Clock => match self.update_clock() {
-                true => Task::Clock,
-                false => Task::Follow,
-            },
-            Task::Follow => match self.follow() {
-                true => Task::Follow,
-                false => match self.begin_identification() {
-                    Some(identification) => Task::Identify(identification),
-                    None => self.begin_picks(),
-                },
-            },
-            Task::Identify(mut identification) => {
-                if self.game.as_ref().is_some_and(|game| identification.advance(game, &self.expected)) {
-                    Task::Identify(identification)
-                } else if self.adopt(identification.most_detailed()) {
-                    Task::Follow
-                } else {
-                    self.begin_picks()
-                }
+        let Some(game) = self.games.last_mut() else { return false };
+        if let Some(mut identification) = self.identification.take() {
+            if identification.advance(game, &self.expected) {
+                self.identification = Some(identification);
+            } else {
+                self.adopt(identification.most_detailed());
             }
-            Task::Solve(mut search) => match search.advance() {
-                true => Task::Solve(search),
-                false => {
-                    self.explanations = search.finish();
-                    Task::Wait
-                }
-            },
-        };
-        true
-    }
-
-    fn accept(&mut self, sight: &Sight) -> bool {
-        let Some(game) = &mut self.game else { return false };
-        if sight.tick <= game.last.tick || sight.threats.len() != game.named.len() {
-            return false;
-        }
-        let is_next = sight.tick == game.last.tick + 1;
-        let Some(step) = game.step_to(sight).filter(|_| is_next) else {
-            self.skip_to(sight);
-            return false;
-        };
-        game.reports_personalities &= sight.personality.is_some();
-        let evidence = ClockEvidence { tick: step.tick, moved: game.moved(&step), personality: sight.personality };
-        game.trusting.update(&evidence);
-        game.evidence.push(evidence);
-        game.last = sight.clone();
-        game.steps.push(step);
-        true
-    }
-
-    fn update_clock(&mut self) -> bool {
-        let Some(game) = &mut self.game else { return false };
-        let trusts = game.reports_personalities && game.trusting.explains();
-        if let Some(evidence) = game.evidence.get(game.distrusting_seen).filter(|_| !trusts) {
-            game.distrusting.update(evidence);
-            game.distrusting_seen += 1;
             return true;
         }
-        if game.adopt_clock(trusts) {
-            self.rebuild();
-        } else if let Some(evidence) = game.evidence.last() {
-            game.moves.push(evidence.moved.unwrap_or_else(|| game.clock.0.threats_move(evidence.tick)));
+        if game.update_clock() {
+            if game.adopt_clock() {
+                self.rebuild();
+            }
+            return true;
         }
-        false
+        if self.follow() {
+            return true;
+        }
+        self.identification = self.begin_identification();
+        self.identification.is_some()
     }
 
     fn skip_to(&mut self, sight: &Sight) {
-        let Some(game) = &mut self.game else { return };
+        let Some(game) = self.games.last_mut() else { return };
         for tick in game.last.tick..sight.tick {
             let personality = sight.personality.filter(|_| tick + 1 == sight.tick);
-            let evidence = ClockEvidence { tick, moved: None, personality };
-            game.trusting.update(&evidence);
-            game.evidence.push(evidence);
+            game.evidence.push(ClockEvidence { tick, moved: None, personality });
         }
         // The threats' memories are unknown after a gap, so a rebuild must not use earlier steps.
         game.steps.clear();
-        game.moves.clear();
         game.next = (0, 0);
         game.draws.iter_mut().for_each(|draws| *draws = None);
-        game.moves_made = None;
         game.identified_at = 0;
         game.hawks.iter_mut().flatten().for_each(Hawk::forget);
         if let Some(owls) = &mut self.sets.owls {
@@ -331,29 +251,21 @@ impl Learner {
     pub(super) fn rebuild(&mut self) {
         self.sets = self.base.clone();
         self.reset_memories();
-        let Some(game) = &mut self.game else { return };
-        let (clock, evidence) = (&game.clock.0, &game.evidence);
-        let first = evidence.len() - game.steps.len();
-        game.moves = evidence[first..]
-            .iter()
-            .map(|evidence| evidence.moved.unwrap_or_else(|| clock.threats_move(evidence.tick)))
-            .collect();
+        let Some(game) = self.games.last_mut() else { return };
         game.next = (0, 0);
         game.unexplained.iter_mut().for_each(|unexplained| *unexplained = None);
     }
 
     fn follow(&mut self) -> bool {
-        let (records, number) = (self.records, self.games - 1);
-        let Some(game) = &mut self.game else { return false };
-        let (index, threat) = game.next;
-        let ahead = game.moves[index..].iter().position(|&is_move| is_move);
-        let index = ahead.map_or(game.moves.len(), |ahead| index + ahead);
+        let number = self.games.len().saturating_sub(1);
+        let Some(game) = self.games.last_mut() else { return false };
+        let (from, threat) = game.next;
+        let index = (from..game.steps.len()).find(|&index| game.is_move(index)).unwrap_or(game.steps.len());
         let Some(step) = game.steps.get(index) else {
             game.next = (index, 0);
             return false;
         };
         if threat == 0 {
-            game.moves_made = game.moves_made.map(|moves| moves + 1);
             if let Some(owls) = self.sets.owls.as_mut().filter(|_| game.styles.contains(&Some(Style::Owl))) {
                 owls.look(step);
             }
@@ -361,8 +273,6 @@ impl Learner {
         game.next = if threat + 1 < step.threats.len() { (index, threat + 1) } else { (index + 1, 0) };
         let style = game.styles.get(threat).copied().flatten();
         let Some(style) = style.filter(|_| game.unexplained[threat].is_none()) else { return true };
-        let picks = self.sets.picks.count;
-        let draw = game.draws[threat];
         let is_explained = game_step(
             &mut self.sets,
             &game.streets,
@@ -372,11 +282,6 @@ impl Learner {
             &mut game.hawks[threat],
             &mut game.draws[threat],
         );
-        if let Some(draw) = draw.filter(|_| self.sets.picks.count > picks) {
-            let picks = &self.sets.picks;
-            let scale = self.expected.pick_scale;
-            self.explanations.found.retain(|one| picks.explains_draw(one, draw.into(), scale));
-        }
         if !is_explained {
             let (tile, direction) = step.threats[threat];
             let from = game.streets.position(tile);
@@ -389,7 +294,7 @@ impl Learner {
                 to: direction.map_or(from, |direction| from.towards(direction)),
             });
         }
-        if records {
+        if self.records {
             let decided = Decided { game: number, tick: step.tick, threat };
             let sizes = sizes(&self.sets, &game.hawks[threat], style);
             for (parameter, size) in sizes {
@@ -405,8 +310,8 @@ impl Learner {
     /// Returns `None` if there is no game, no attempt is due, or each threat has a style that
     /// explains its moves.
     fn begin_identification(&mut self) -> Option<Box<Identification>> {
-        let game = self.game.as_mut()?;
-        let moves = game.moves.iter().filter(|&&is_move| is_move).count() as u16;
+        let game = self.games.last_mut()?;
+        let moves = (0..game.steps.len()).filter(|&index| game.is_move(index)).count() as u16;
         if moves < game.identified_at + IDENTIFY_MOVES || !(0..game.named.len()).any(|threat| game.is_open(threat)) {
             return None;
         }
@@ -418,7 +323,7 @@ impl Learner {
     /// The unknown style words whose meaning was inferred, each with the inferred style.
     pub fn words(&self) -> Vec<(String, Style)> {
         let mut words = self.past_words.clone();
-        if let Some(game) = &self.game {
+        if let Some(game) = self.games.last() {
             for (named, style) in game.named.iter().zip(&game.styles) {
                 if let (None, Some(style)) = (named.style, style)
                     && !words.iter().any(|(word, _)| *word == named.word)
@@ -432,14 +337,13 @@ impl Learner {
 
     /// The style of each threat in this game; `None` if unknown or contradicted by the moves.
     pub fn styles(&self) -> Vec<Option<Style>> {
-        let Some(game) = &self.game else { return Vec::new() };
+        let Some(game) = self.games.last() else { return Vec::new() };
         let explained = game.unexplained.iter().map(Option::is_none);
         game.styles.iter().zip(explained).map(|(style, is_explained)| style.filter(|_| is_explained)).collect()
     }
 
     /// The unexplained threats of all games.
     pub fn unexplained(&self) -> Vec<Unexplained> {
-        let of_game = self.game.iter().flat_map(|game| game.unexplained.iter().flatten());
-        self.past_unexplained.iter().chain(of_game).cloned().collect()
+        self.games.iter().flat_map(|game| game.unexplained.iter().flatten()).cloned().collect()
     }
 }

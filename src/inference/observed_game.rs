@@ -1,6 +1,6 @@
 //! The observations of one game.
 
-use super::clock::{ClockEvidence, ClockFilter};
+use super::clock::{ClockEvidence, ClockFilter, Reports};
 use super::hawk::Hawk;
 use super::learner::Unexplained;
 use super::streets::{Sight, Step, Streets, StyleWord, Views};
@@ -12,26 +12,21 @@ pub(super) struct ObservedGame {
     pub named: Vec<StyleWord>,
     pub styles: Vec<Option<Style>>,
     pub homes: Vec<Option<Position>>,
-    pub first_facing: Vec<Option<Direction>>,
     pub last: Sight,
     pub steps: Vec<Step>,
-    pub moves: Vec<bool>,
     /// The index of the next step to process, and of the next threat in this step.
     pub next: (usize, usize),
     pub evidence: Vec<ClockEvidence>,
-    /// Drops histories of the clock that contradict the reported personalities.
-    pub trusting: ClockFilter,
-    /// Ignores personalities. Updated only if a message lacked them or `trusting` explains nothing.
-    pub distrusting: ClockFilter,
-    pub distrusting_seen: usize,
+    /// Trusts the reported personalities while messages report them and some clock explains them.
+    pub filter: ClockFilter,
+    /// The number of ticks of `evidence` that the filter has seen.
+    pub filtered: usize,
     pub clock: (Clock, Rules),
     pub reports_personalities: bool,
     pub hawks: Vec<Option<Hawk>>,
     pub draws: Vec<Option<u16>>,
-    pub moves_made: Option<u16>,
     pub unexplained: Vec<Option<Unexplained>>,
-    pub solved_at: u16,
-    /// The number of moves in `moves` at the last attempt to identify styles.
+    /// The number of moves in `steps` at the last attempt to identify styles.
     pub identified_at: u16,
 }
 
@@ -70,15 +65,38 @@ impl ObservedGame {
         step.threats.iter().enumerate().any(must_move).then_some(false)
     }
 
-    /// Adopts the best clock. Returns true if the new clock changes the assumed ticks of past
-    /// moves.
-    pub fn adopt_clock(&mut self, trusts: bool) -> bool {
-        let filter = if trusts { &self.trusting } else { &self.distrusting };
-        let Some(rules) = filter.best().filter(|rules| *rules != self.clock.1) else { return false };
+    /// True if messages report personalities that agree with some clock.
+    pub fn trusts_reports(&self) -> bool {
+        self.reports_personalities && self.filter.reports == Reports::Trusted && self.filter.explains()
+    }
+
+    /// Shows the filter one more tick. Returns false if it has seen all.
+    pub fn update_clock(&mut self) -> bool {
+        if self.filter.reports == Reports::Trusted && !self.trusts_reports() {
+            self.filter = ClockFilter::new(&self.filter.expected, Reports::Ignored);
+            self.filtered = 0;
+        }
+        let Some(evidence) = self.evidence.get(self.filtered) else { return false };
+        self.filter.update(evidence);
+        self.filtered += 1;
+        true
+    }
+
+    /// Adopts the best clock once the filter has seen all ticks. Returns true if the new clock
+    /// changes the assumed ticks of past moves.
+    pub fn adopt_clock(&mut self) -> bool {
+        let best = self.filter.best().filter(|rules| self.filtered == self.evidence.len() && *rules != self.clock.1);
+        let Some(rules) = best else { return false };
         let before = std::mem::replace(&mut self.clock, (Clock::new(&rules), rules)).0;
-        let first = self.evidence.len() - self.steps.len();
-        let open = self.evidence[first..].iter().filter(|evidence| evidence.moved.is_none());
-        open.into_iter().any(|evidence| before.threats_move(evidence.tick) != self.clock.0.threats_move(evidence.tick))
+        let followed = &self.evidence[self.evidence.len() - self.steps.len()..];
+        let mut open = followed.iter().filter(|evidence| evidence.moved.is_none()).map(|evidence| evidence.tick);
+        open.any(|tick| before.threats_move(tick) != self.clock.0.threats_move(tick))
+    }
+
+    /// True if the threats moved in the step, as far as known.
+    pub fn is_move(&self, index: usize) -> bool {
+        let evidence = &self.evidence[self.evidence.len() - self.steps.len() + index];
+        evidence.moved.unwrap_or_else(|| self.clock.0.threats_move(evidence.tick))
     }
 
     /// True if `steps` begins with the first tick of the game.

@@ -48,6 +48,19 @@ impl Orders {
         FIRST[usize::from(set & 15)][direction as usize]
     }
 
+    /// The orders in which `direction` is at this place (from 0) among the directions in `options`
+    /// (as bits).
+    pub fn with_option_at(options: u8, place: usize, direction: Direction) -> Self {
+        let has_place = |order: &[Direction; 4]| {
+            let mut listed = order.iter().filter(|&&other| options >> other as u8 & 1 == 1);
+            listed.nth(place) == Some(&direction)
+        };
+        Self::ALL
+            .iter()
+            .filter(|(_, order)| has_place(order))
+            .fold(Self::NONE, |all, (index, _)| all.or(Self::single(index)))
+    }
+
     /// True if the set is empty.
     pub fn is_empty(self) -> bool {
         self.0 == 0

@@ -2,16 +2,13 @@
 
 use super::hawk::{Hawk, HawkSets};
 use super::hawk_explanation::FEW_POSTS_MAX;
-use super::learner::{Learner, Task};
+use super::learner::Learner;
 use super::paths::{Deer, Owls, Sharks};
-use super::picks::{Pick, PickExplanations, PickSearch, Picks, pick};
+use super::picks::{Pick, Picks, pick};
 use super::streets::{Step, Streets};
 use super::variants::Parameter;
-use crate::game::{Position, Style};
+use crate::game::{Position, Rules, Style};
 use crate::search::Deadline;
-
-/// Minimum number of moves between searches for explanations of the picks.
-const SOLVE_MOVES: u16 = 8;
 
 #[derive(Clone, Debug)]
 pub(super) struct Sets {
@@ -25,52 +22,24 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    pub fn new(owls: Option<Owls>) -> Self {
+    pub fn new(expected: &Rules) -> Self {
         Self {
             sharks: Sharks::default(),
             deer: Deer::default(),
-            owls,
+            owls: None,
             hawks: HawkSets::ANY,
-            picks: Picks::default(),
+            picks: Picks::new(expected),
             posts: Vec::new(),
         }
     }
 }
 
 impl Learner {
-    pub(super) fn begin_picks(&mut self) -> Task {
-        let Some(game) = &mut self.game else { return Task::Wait };
-        let moves = game.moves_made.unwrap_or(0);
-        if self.records || !self.explanations.found.is_empty() || self.sets.picks.count == 0 {
-            return Task::Wait;
-        }
-        if game.solved_at != 0 && moves < game.solved_at + SOLVE_MOVES {
-            return Task::Wait;
-        }
-        game.solved_at = moves.max(1);
-        let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
-        Task::Solve(Box::new(PickSearch::new(&self.sets.picks, &self.expected, deer)))
-    }
-
-    /// Searches for explanations of the picks. Keeps those that also explain the known posts of
-    /// hawks.
-    pub(super) fn solve_picks(&mut self) {
-        self.reconcile();
-        let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
-        self.explanations = match self.sets.picks.count {
-            0 => PickExplanations::default(),
-            _ => PickSearch::new(&self.sets.picks, &self.expected, deer).finish(),
-        };
-        let posts = self.posts(Deadline::NEVER).unwrap_or_default();
-        let scale = self.expected.pick_scale;
-        self.explanations.found.retain(|one| !post_counts(&posts, one.first_seed, scale).is_empty());
-    }
-
     /// The known posts of all games, in the format of [`Sets::posts`]. `None` if the deadline
     /// passes first.
     pub(super) fn posts(&self, deadline: Deadline) -> Option<Vec<(u16, u16, u16)>> {
         let mut posts = self.sets.posts.clone();
-        if let Some(game) = &self.game {
+        if let Some(game) = self.games.last() {
             let places = game.streets.intersections.len() as u16;
             for hawk in game.hawks.iter().flatten() {
                 if deadline.is_past() {
@@ -85,7 +54,7 @@ impl Learner {
     pub(super) fn reconcile(&mut self) {
         let Sets { deer, owls, hawks, picks, .. } = &mut self.sets;
         for _ in 0..2 {
-            for hawk in self.game.iter().flat_map(|game| game.hawks.iter().flatten()) {
+            for hawk in self.games.last().into_iter().flat_map(|game| game.hawks.iter().flatten()) {
                 let both = hawks.and(&hawk.sets());
                 // A hawk that contradicts earlier hawks does not change the sets.
                 if both.patience != 0 && both.rest != 0 && both.orders.iter().any(|orders| !orders.is_empty()) {
@@ -99,7 +68,7 @@ impl Learner {
                     hawks.orders = hawks.orders.map(|orders| orders.and(shared));
                 }
             }
-            for hawk in self.game.iter_mut().flat_map(|game| game.hawks.iter_mut().flatten()) {
+            for hawk in self.games.last_mut().into_iter().flat_map(|game| game.hawks.iter_mut().flatten()) {
                 let mut kept = hawk.clone();
                 kept.retain(hawks);
                 if !kept.hypotheses.is_empty() {
@@ -107,11 +76,10 @@ impl Learner {
                 }
             }
         }
-        let options = deer.orders(0).or(deer.orders(1)).and(picks.orders);
+        let options = deer.orders(0).or(deer.orders(1)).and(picks.orders());
         if !options.is_empty() {
             deer.retain(options);
-            picks.orders = options;
-            self.explanations.found.retain(|one| options.contains(one.order));
+            picks.retain(|_| options);
         }
     }
 }
@@ -135,7 +103,11 @@ pub(super) fn game_step(
         match (draw, direction) {
             (_, None) => options == 0,
             (None, Some(_)) => true,
-            (Some(draw), Some(direction)) => sets.picks.add(Pick { draw, options, direction }),
+            (Some(draw), Some(direction)) if options >> direction as u8 & 1 == 1 => {
+                sets.picks.add(Pick { draw, options, direction });
+                true
+            }
+            _ => false,
         }
     };
     match style {
@@ -174,7 +146,7 @@ pub(super) fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Para
             let range = alive.fold((u32::MAX, 0), |all, range| (all.0.min(range.0), all.1.max(range.1)));
             vec![
                 (Parameter::DeerView, views(orders.map(|orders| !orders.is_empty()))),
-                (Parameter::OptionOrder, orders[0].or(orders[1]).and(sets.picks.orders).len() as usize),
+                (Parameter::OptionOrder, orders[0].or(orders[1]).and(sets.picks.orders()).len() as usize),
                 (Parameter::DeerShyDistance, range.1.saturating_sub(range.0) as usize),
             ]
         }
@@ -200,7 +172,7 @@ pub(super) fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Para
                 (Parameter::SharedPathOrder, found.orders[0].or(found.orders[1]).len() as usize),
             ]
         }
-        Style::Goldfish | Style::Bull => vec![(Parameter::OptionOrder, sets.picks.orders.len() as usize)],
+        Style::Goldfish | Style::Bull => vec![(Parameter::OptionOrder, sets.picks.orders().len() as usize)],
     }
 }
 
