@@ -3,7 +3,7 @@ use crate::protocol::MessageMap;
 
 use super::deadline::Deadlines;
 use super::decision::Decision;
-use super::learning::{self, Learning};
+use super::learning::Learning;
 use super::observation::{Decoded, Observation};
 use super::options::BotOptions;
 use super::plan::Planning;
@@ -46,7 +46,7 @@ pub(super) fn observe(
     let observation = &decoded.observation;
     let is_same_game = game.as_ref().is_some_and(|game| game.is_continued_by(decoded));
     if let Some(Game { answer: Some(answer), history, .. }) = game {
-        if is_same_game && answer.observation == *observation {
+        if is_same_game && answer.observation == *observation && answer.decision.tick == decoded.message_tick {
             return Observed::Repeated(answer.decision.clone());
         }
         history.keep_sent(answer);
@@ -58,8 +58,8 @@ pub(super) fn observe(
         Some(game) if is_same_game => game,
         game => game.insert(Game::new(decoded)),
     };
-    current.message_tick = observation.message_tick;
-    current.history.styles_before = std::mem::replace(&mut current.history.styles, decoded.styles.clone());
+    current.message_tick = decoded.message_tick;
+    current.history.named_before = std::mem::replace(&mut current.history.named, decoded.named.clone());
     current.history.queue.push_back(observation.clone());
     current.tracking = track(current.tracking.take(), &current.map, &mut current.history, options, deadlines);
     current.learning.keep(observation);
@@ -67,8 +67,8 @@ pub(super) fn observe(
     if let Some(Tracking::Following(tracker)) = &mut current.tracking
         && current.history.queue.is_empty()
     {
-        let words = learning::named(decoded);
-        learnt = current.learning.learn(tracker, (&current.map, &words), options, deadlines.learning);
+        let known = (&current.map, &*current.history.named);
+        learnt = current.learning.learn(tracker, known, options, deadlines.learning);
     }
     if current.tracking.is_none() {
         // No world can be built from this map. The next playable message starts a new game.
@@ -79,10 +79,10 @@ pub(super) fn observe(
 
 impl Game {
     fn new(decoded: &Decoded<'_>) -> Self {
-        let history = History { styles: decoded.styles.clone(), ..History::default() };
+        let history = History { named: decoded.named.clone(), ..History::default() };
         Self {
             map: decoded.map.clone(),
-            message_tick: decoded.observation.message_tick,
+            message_tick: decoded.message_tick,
             answer: None,
             history,
             tracking: None,
@@ -109,14 +109,15 @@ impl Game {
     }
 
     pub fn explain_loss(&self, options: &BotOptions) -> Option<(Rules, Vec<(String, Style)>)> {
-        let Answer { observation, decision, .. } = self.answer.as_ref()?;
-        let is_observed = self.history.queue.is_empty() && self.message_tick == observation.message_tick;
-        is_observed.then(|| self.learning.explain_loss(&self.map, options, decision.player_move))?
+        let Answer { decision, .. } = self.answer.as_ref()?;
+        let is_observed = self.history.queue.is_empty() && self.message_tick == decision.tick;
+        let known = (&self.map, &*self.history.named);
+        is_observed.then(|| self.learning.explain_loss(known, options, decision.player_move))?
     }
 
     fn is_continued_by(&self, decoded: &Decoded<'_>) -> bool {
-        self.message_tick <= decoded.observation.message_tick
-            && self.history.styles.len() == decoded.styles.len()
+        self.message_tick <= decoded.message_tick
+            && self.history.named.len() == decoded.named.len()
             && self.map == *decoded.map
     }
 }

@@ -146,9 +146,10 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
 
 #[cfg(test)]
 mod tests {
-    use super::super::observation::{Observation, ObservedPose};
+    use super::super::observation::Observation;
     use super::*;
     use crate::game::{Direction, Rules, Style};
+    use crate::inference::ObservedPose;
     use crate::planner::Budget;
     use crate::search::Deadline;
 
@@ -174,8 +175,7 @@ mod tests {
             .iter()
             .map(|spawn| ObservedPose { position: spawn.position, direction: Some(Direction::Up) })
             .collect();
-        let first =
-            Observation { message_tick: tick.into(), tick, player: layout.player, threats: poses, personality: None };
+        let first = Observation { tick, player: layout.player, threats: poses, personality: None };
         let styles: Vec<Option<Style>> = layout.threats.iter().map(|spawn| Some(spawn.style)).collect();
         let tracker = Tracker::new(layout.clone(), world.clone(), &styles, &first, Deadline::NEVER).expect("a tracker");
         let state = world.state_at(tick, layout.player, &tracker.beliefs.best).expect("a state");

@@ -8,12 +8,12 @@
 //! threat of known style.
 
 use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
-use crate::inference::{Learner, Sight, Streets, StyleWord, differences};
+use crate::inference::{Learner, ObservedPose, Streets, StyleWord, differences};
 use crate::protocol::MessageMap;
 use crate::search::Deadline;
 
 use super::BotOptions;
-use super::observation::{Decoded, Observation, ObservedPose};
+use super::observation::{Observation, agrees};
 use super::tracker::{Replay, Tracker};
 
 const ALTERNATIVES_MAX: usize = 6;
@@ -37,7 +37,6 @@ pub(super) struct Learning {
     rejected: Option<Explanation>,
     replay: Option<(Explanation, Box<Replay>)>,
     alternatives: Vec<Alternative>,
-    words: Vec<StyleWord>,
 }
 
 type Explanation = (Rules, Vec<Option<Style>>);
@@ -85,9 +84,6 @@ impl Learning {
         options: &BotOptions,
         deadline: Deadline,
     ) -> Vec<String> {
-        if self.words != words {
-            self.words = words.to_vec();
-        }
         if self.has_stopped {
             self.return_to_expected(tracker, deadline);
             return Vec::new();
@@ -112,7 +108,7 @@ impl Learning {
         loop {
             if !learner.advance() {
                 let Some(observation) = self.log.get(self.shown_observations) else { break };
-                learner.show(&sight(observation));
+                learner.show(observation);
                 self.shown_observations += 1;
             }
             if deadline.is_past() {
@@ -166,7 +162,7 @@ impl Learning {
             None => Streets::new(&map.layout(first.player)),
         };
         let mut learner = Learner::new(&options.rules);
-        learner.begin_on(streets.ok()?, words.to_vec(), sight(first));
+        learner.begin_on(streets.ok()?, words.to_vec(), first.clone());
         Some(learner)
     }
 
@@ -216,7 +212,7 @@ impl Learning {
             if state.tick() == before.tick && !state.is_over() {
                 world.step(state, before.player.move_to(now.player).unwrap_or(Move::Stay));
             }
-            state.tick() == now.tick && agrees(world, state, now)
+            state.tick() == now.tick && agrees_with(world, state, now)
         });
     }
 
@@ -255,7 +251,7 @@ impl Learning {
             }
             world.step(&mut state, before.player.move_to(now.player)?);
         }
-        agrees(world, &state, self.log.last()?).then_some(state)
+        agrees_with(world, &state, self.log.last()?).then_some(state)
     }
 
     /// Returns rules that explain a catch in the tick of the last message, and style names. `None`
@@ -263,16 +259,16 @@ impl Learning {
     /// best explanation already predicts the catch.
     pub fn explain_loss(
         &self,
-        map: &MessageMap,
+        (map, words): (&MessageMap, &[StyleWord]),
         options: &BotOptions,
         last_move: Move,
     ) -> Option<(Rules, Vec<(String, Style)>)> {
         let last = self.log.last().filter(|_| options.learns && !self.has_stopped)?;
         let mut learner = match &self.learner {
             Some(learner) => (**learner).clone(),
-            None => self.begin(map, &self.words, options, None)?,
+            None => self.begin(map, words, options, None)?,
         };
-        self.log.iter().for_each(|observation| learner.observe(&sight(observation)));
+        self.log.iter().for_each(|observation| learner.observe(observation));
         let (best, styles, first) = (learner.best(), learner.styles(), self.log.first()?);
         let layout = layout_of(&map.layout(first.player), &styles, first)?;
         let mut world = World::new(&layout, &best).ok()?;
@@ -316,20 +312,6 @@ impl Learning {
     }
 }
 
-fn sight(observation: &Observation) -> Sight {
-    Sight {
-        tick: observation.tick,
-        player: observation.player,
-        threats: observation.threats.iter().map(|threat| (threat.position, threat.direction)).collect(),
-        personality: observation.personality,
-    }
-}
-
-pub(super) fn named(decoded: &Decoded<'_>) -> Vec<StyleWord> {
-    let name = |(word, &style): (&String, &Option<Style>)| StyleWord { word: word.clone(), style };
-    decoded.words.iter().zip(&decoded.styles).map(name).collect()
-}
-
 fn layout_of(streets: &Layout, styles: &[Option<Style>], first: &Observation) -> Option<Layout> {
     let spawn = |(style, threat): (&Option<Style>, &ObservedPose)| {
         style.map(|style| Spawn { style, position: threat.position })
@@ -338,9 +320,9 @@ fn layout_of(streets: &Layout, styles: &[Option<Style>], first: &Observation) ->
     Some(Layout { player: first.player, threats, ..streets.clone() })
 }
 
-fn agrees(world: &World, state: &State, observation: &Observation) -> bool {
+fn agrees_with(world: &World, state: &State, observation: &Observation) -> bool {
     world.player(state) == observation.player
-        && world.threats(state).zip(&observation.threats).all(|(threat, observed)| observed.agrees(&threat))
+        && world.threats(state).zip(&observation.threats).all(|(threat, observed)| agrees(*observed, &threat))
 }
 
 #[cfg(test)]
@@ -366,8 +348,8 @@ mod tests {
             let message = GameMessage::of(&world, &state, "us");
             let decoded = decode(&message, &[]).expect("a message");
             learning.keep(&decoded.observation);
-            learning.words = named(&decoded);
-            let explained = learning.explain_loss(&message.map, &BotOptions::default(), Move::Stay);
+            let known = (&message.map, &*decoded.named);
+            let explained = learning.explain_loss(known, &BotOptions::default(), Move::Stay);
             world.step(&mut state, Move::Stay);
             if state.is_caught() {
                 let (rules, _) = explained.expect("an explanation");

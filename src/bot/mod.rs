@@ -189,7 +189,7 @@ impl Bot {
     pub fn mispredictions_by_threat(&self) -> Vec<u32> {
         match &self.game {
             Some(Game { tracking: Some(Tracking::Following(tracker)), .. }) => tracker.beliefs.mispredictions(),
-            Some(game) => vec![0; game.history.styles.len()],
+            Some(game) => vec![0; game.history.named.len()],
             None => Vec::new(),
         }
     }

@@ -6,8 +6,6 @@ use std::cell::OnceCell;
 use crate::game::{Direction, FIRST_TICK, Layout, Mover, Position, Threat, World};
 use crate::search::Deadline;
 
-use super::observation::ObservedPose;
-
 /// Maximum hypotheses per threat. Initially, even a hawk on the largest map has fewer, and so has an
 /// unmodelled threat on a map of [`IDENTIFY_TILES_MAX`] tiles.
 const HYPOTHESES_MAX: usize = 10_000;
@@ -25,12 +23,6 @@ pub(super) struct Hypothesis {
     pub are_draws_known: bool,
     /// The assumed home of a deer whose spawn is unknown.
     pub home: Option<Position>,
-}
-
-impl Hypothesis {
-    pub fn agrees(&self, observed: ObservedPose) -> bool {
-        observed.agrees(&self.threat)
-    }
 }
 
 #[derive(Clone, Debug)]

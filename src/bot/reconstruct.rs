@@ -1,9 +1,10 @@
 //! Reconstructs the player's path through ticks with missed messages.
 
 use crate::game::{Direction, Layout, Move, Mover, Position, Threat, Tile, World};
+use crate::inference::ObservedPose;
 use crate::search::{Deadline, Generator};
 
-use super::observation::ObservedPose;
+use super::observation::agrees;
 use super::records::Sent;
 
 const RANDOM_PATHS_MAX: usize = 256;
@@ -69,7 +70,7 @@ impl Gap<'_> {
             let after = ticks.fold(threat, |threat, (step, tick)| {
                 self.world.threat_after(index, &threat, tick, step[0], step[1]).unwrap_or(threat)
             });
-            observed.agrees(&after)
+            agrees(observed, &after)
         };
         threats.iter().enumerate().filter(is_explained).count()
     }

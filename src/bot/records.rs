@@ -1,14 +1,15 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::game::{Layout, Move, Position, Style};
+use crate::inference::StyleWord;
 
 use super::observation::Observation;
 
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// The threats' styles in the last message; `None` for an unknown style.
-    pub styles: Vec<Option<Style>>,
-    pub styles_before: Vec<Option<Style>>,
+    /// The threats' styles and words in the last message.
+    pub named: Vec<StyleWord>,
+    pub named_before: Vec<StyleWord>,
     /// Observations that the tracker has not processed yet, oldest first.
     pub queue: VecDeque<Observation>,
     /// Sent moves whose effects the tracker has not observed yet.
@@ -22,8 +23,12 @@ impl History {
     }
 
     pub fn restyled(&self) -> Vec<(usize, Option<Style>)> {
-        let styles = self.styles_before.iter().zip(&self.styles).enumerate();
-        styles.filter(|(_, (before, now))| before != now).map(|(index, (_, now))| (index, *now)).collect()
+        let styles = self.named_before.iter().zip(&self.named).map(|(before, now)| (before.style, now.style));
+        styles.enumerate().filter(|(_, (before, now))| before != now).map(|(index, (_, now))| (index, now)).collect()
+    }
+
+    pub fn styles(&self) -> Vec<Option<Style>> {
+        self.named.iter().map(|named| named.style).collect()
     }
 }
 

@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 
 use crate::game::{Direction, FIRST_TICK, LAST_TICK, Position, Spawn, Style, StyleMemory, Threat, World};
-use crate::inference::IDENTIFY_MOVES;
+use crate::inference::{IDENTIFY_MOVES, ObservedPose};
 use crate::search::Deadline;
 
-use super::observation::ObservedPose;
+use super::observation::agrees;
 use super::prior::{Conduct, Hypothesis, HypothesisLimit, PriorContext};
 
 /// From this number on, each misprediction makes the threat unmodelled.
@@ -155,7 +155,7 @@ impl ThreatBelief {
     pub fn update(&mut self, observed: ObservedPose, context: &PriorContext<'_>, counts: bool) {
         self.position = observed.position;
         self.direction = observed.direction.or(self.best().map(|best| best.direction)).unwrap_or(self.direction);
-        let agrees = |hypothesis: &Hypothesis| hypothesis.agrees(observed);
+        let agrees = |hypothesis: &Hypothesis| agrees(observed, &hypothesis.threat);
         if self.is_unmodelled() {
             self.hypotheses.retain(agrees);
             self.identify(context);

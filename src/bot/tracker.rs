@@ -9,12 +9,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::game::{
     Direction, FIRST_TICK, Layout, Position, Rules, Spawn, Style, Tile, World, WorldBuilder, WorldError,
 };
+use crate::inference::ObservedPose;
 use crate::protocol::MessageMap;
 use crate::search::Deadline;
 
 use super::belief::{BeliefStep, Beliefs};
 use super::deadline::Deadlines;
-use super::observation::{Observation, ObservedPose};
+use super::observation::Observation;
 use super::options::BotOptions;
 use super::reconstruct::{Gap, Path, reconstruct};
 use super::records::{History, KnownMap, Sent};
@@ -72,7 +73,7 @@ pub(super) fn track(
             let mut builder = match building {
                 Some(Tracking::Building(builder)) => builder,
                 _ => {
-                    let layout = layout_of(map, history.queue.front()?, &history.styles);
+                    let layout = layout_of(map, history.queue.front()?, &history.styles());
                     Box::new(WorldBuilder::new(&layout, &options.rules).ok()?)
                 }
             };
@@ -84,7 +85,7 @@ pub(super) fn track(
             let first = history.queue.pop_front()?;
             let layout = builder.layout().clone();
             history.forget_sent(first.tick);
-            Box::new(Tracker::new(layout, builder.finish(), &history.styles, &first, deadlines.decision).ok()?)
+            Box::new(Tracker::new(layout, builder.finish(), &history.styles(), &first, deadlines.decision).ok()?)
         }
     };
     let mut processed = 0;
@@ -297,7 +298,6 @@ mod tests {
         let observe =
             |threat: crate::game::Threat| ObservedPose { position: threat.position, direction: Some(threat.direction) };
         Observation {
-            message_tick: state.tick().into(),
             tick: state.tick(),
             player: world.player(state),
             threats: world.threats(state).map(observe).collect(),

@@ -30,7 +30,7 @@ impl Learner {
                 found.push(rules);
             }
         };
-        let has = |style| self.games.last().is_some_and(|game| game.styles.contains(&Some(style)));
+        let has = |style| self.games.last().is_some_and(|game| game.has(style));
         if has(Style::Shark) {
             for view in 0..2 {
                 for order in self.sets.sharks.0[view].nearest_to(best.shark_path_order).into_iter().take(breadth) {

@@ -5,6 +5,7 @@ use super::clock::Reports;
 use super::hawk::{Hawk, HawkSets};
 use super::hawk_explanation::{HawkExplanation, POSTS_MAX, PostDraws, cheapest_explanation, distinguishable_posts};
 use super::learner::Learner;
+use super::observed_game::ObservedGame;
 use super::orders::Orders;
 use super::paths::{Deer, OWL_MINUTE_MAX, Owls};
 use super::picks::{PickExplanation, pick};
@@ -62,7 +63,7 @@ impl Learner {
     }
 
     pub(super) fn hawks(&self, deadline: Deadline) -> Option<HawkSets> {
-        let mut of_game = self.games.last().into_iter().flat_map(|game| game.hawks.iter().flatten());
+        let mut of_game = self.games.last().into_iter().flat_map(ObservedGame::hawks);
         of_game.try_fold(self.sets.hawks, |sets, hawk| {
             let both = sets.and(&hawk.sets());
             let sets = if both.patience == 0 || both.rest == 0 { sets } else { both };
@@ -120,7 +121,7 @@ impl Learner {
     /// the deadline passes first.
     fn adjusted_to_hawks(&self, rules: &Rules, owl_orders: Orders, deadline: Deadline) -> Option<Rules> {
         let Some(game) = self.games.last() else { return Some(*rules) };
-        let hawks: Vec<&Hawk> = game.hawks.iter().flatten().collect();
+        let hawks: Vec<&Hawk> = game.hawks().collect();
         let places = game.streets.intersections.len();
         let draws = PostDraws::new(rules.first_seed, rules.pick_scale, places, &hawks);
         let bit = |value: u16| 1u128.checked_shl(value.into()).unwrap_or(0);
@@ -176,8 +177,8 @@ impl Learner {
     }
 
     fn best_wire(&self, rules: &mut Rules) {
-        let named = self.games.last().into_iter().flat_map(|game| &game.named);
-        let has_unknown_words = !self.past_words.is_empty() || { named }.any(|named| named.style.is_none());
+        let threats = self.games.last().into_iter().flat_map(|game| &game.threats);
+        let has_unknown_words = !self.past_words.is_empty() || { threats }.any(|threat| threat.named.style.is_none());
         rules.wire = self.expected.wire;
         if has_unknown_words {
             rules.wire.style_names = StyleNames::Unknown;

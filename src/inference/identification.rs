@@ -2,7 +2,7 @@
 
 use super::hawk::{Hawk, HawkSets};
 use super::learner::Learner;
-use super::observed_game::ObservedGame;
+use super::observed_game::{FollowedThreat, ObservedGame, ThreatMemory};
 use super::paths::Owls;
 use super::sets::{Sets, game_step};
 use crate::game::{Rules, Style};
@@ -19,15 +19,15 @@ pub(super) struct Identification {
 }
 
 impl Identification {
-    pub fn new(game: &ObservedGame, is_open: impl Fn(usize) -> bool) -> Self {
+    pub fn new(game: &ObservedGame, is_open: impl Fn(&FollowedThreat) -> bool) -> Self {
         let mut fits: Vec<(String, Vec<(bool, Style)>)> = Vec::new();
-        for (_, named) in game.named.iter().enumerate().filter(|&(threat, _)| is_open(threat)) {
+        for FollowedThreat { named, .. } in game.threats.iter().filter(|threat| is_open(threat)) {
             if fits.iter().all(|(word, _)| *word != named.word) {
                 fits.push((named.word.clone(), Vec::new()));
             }
         }
-        let is_free =
-            |word: &str, style| game.named.iter().all(|named| named.word == word || named.style != Some(style));
+        let named = || game.threats.iter().map(|threat| &threat.named);
+        let is_free = |word: &str, style| named().all(|named| named.word == word || named.style != Some(style));
         let pairs = fits.iter().flat_map(|(word, _)| STYLES_BY_DETAIL.map(|style| (word.clone(), style)));
         let mut waiting: Vec<(String, Style)> = pairs.filter(|(word, style)| is_free(word, *style)).collect();
         waiting.reverse();
@@ -44,7 +44,7 @@ impl Identification {
             Trial::Continues => return true,
             Trial::Failed => {}
             Trial::Explains => {
-                let word = &game.named[trial.threats[0]].word;
+                let word = &game.threats[trial.threats[0].0].named.word;
                 let (_, fits) = self.fits.iter_mut().find(|(other, _)| other == word).expect("an open word");
                 fits.push((!trial.fits(expected), trial.style));
             }
@@ -78,26 +78,23 @@ enum Trial {
 #[derive(Clone, Debug)]
 struct StyleTrial {
     style: Style,
-    threats: Vec<usize>,
+    threats: Vec<(usize, ThreatMemory)>,
     sets: Sets,
-    draws: Vec<Option<u16>>,
-    hawks: Vec<Option<Hawk>>,
     next: usize,
 }
 
 impl StyleTrial {
     fn new(game: &ObservedGame, word: &str, style: Style, expected: &Rules) -> Self {
-        let threats: Vec<usize> = (0..game.named.len()).filter(|&other| game.named[other].word == word).collect();
         let mut sets = Sets::new(expected);
         sets.owls = (style == Style::Owl).then(|| Owls::new(&game.streets));
         let is_from_start = game.is_followed_from_start();
         if let Some(owls) = sets.owls.as_mut().filter(|_| !is_from_start) {
             owls.forget();
         }
-        let draws = vec![Some(1).filter(|_| is_from_start); threats.len()];
-        let hawk = (style == Style::Hawk).then(|| Hawk::new(&HawkSets::ANY, is_from_start));
-        let hawks = vec![hawk; threats.len()];
-        Self { style, threats, sets, draws, hawks, next: 0 }
+        let memory = |home| ThreatMemory::new(Some(style), home, &HawkSets::ANY, is_from_start);
+        let threats = game.threats.iter().enumerate().filter(|(_, threat)| threat.named.word == word);
+        let threats = threats.map(|(index, threat)| (index, memory(threat.memory.home))).collect();
+        Self { style, threats, sets, next: 0 }
     }
 
     /// True if the expected values of the owls' or hawks' parameters explain the moves, too.
@@ -113,7 +110,7 @@ impl StyleTrial {
             let has = |values: u128, value: u8| values >> value.min(127) & 1 == 1;
             has(sets.patience, expected.hawk_patience_moves) && has(sets.rest, expected.hawk_rest_moves)
         };
-        self.sets.owls.iter().all(has_minute) && self.hawks.iter().flatten().all(has_waits)
+        self.sets.owls.iter().all(has_minute) && self.threats.iter().flat_map(|(_, memory)| &memory.hawk).all(has_waits)
     }
 
     fn advance(&mut self, game: &ObservedGame) -> Trial {
@@ -125,10 +122,8 @@ impl StyleTrial {
         if let Some(owls) = &mut self.sets.owls {
             owls.look(step);
         }
-        for (index, &threat) in self.threats.iter().enumerate() {
-            let home = game.homes[threat];
-            let (hawk, draws) = (&mut self.hawks[index], &mut self.draws[index]);
-            if !game_step(&mut self.sets, &game.streets, step, (threat, self.style), home, hawk, draws) {
+        for (threat, memory) in &mut self.threats {
+            if !game_step(&mut self.sets, &game.streets, step, (*threat, self.style), memory) {
                 return Trial::Failed;
             }
         }
@@ -166,7 +161,7 @@ impl Learner {
     /// Called at the end of a game.
     pub fn identify_words(&mut self) {
         let Some(game) = self.games.last() else { return };
-        let mut identification = Identification::new(game, |threat| game.named[threat].style.is_none());
+        let mut identification = Identification::new(game, |threat| threat.named.style.is_none());
         while identification.advance(game, &self.expected) {}
         for (word, mut fits) in identification.all() {
             match self.possible.iter_mut().find(|(known, _)| *known == word) {
@@ -189,9 +184,9 @@ impl Learner {
     pub(super) fn adopt(&mut self, found: Vec<(String, Style)>) -> bool {
         let Some(game) = self.games.last_mut().filter(|_| !found.is_empty()) else { return false };
         let mut is_changed = false;
-        for (named, assumed) in game.named.iter().zip(&mut game.styles) {
-            if let Some((_, style)) = found.iter().find(|(word, _)| *word == named.word) {
-                is_changed |= assumed.replace(*style) != Some(*style);
+        for threat in &mut game.threats {
+            if let Some((_, style)) = found.iter().find(|(word, _)| *word == threat.named.word) {
+                is_changed |= threat.style.replace(*style) != Some(*style);
             }
         }
         if !is_changed {

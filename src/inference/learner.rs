@@ -14,10 +14,10 @@ use crate::search::Deadline;
 use super::clock::{ClockEvidence, ClockFilter, Reports};
 use super::hawk::Hawk;
 use super::identification::Identification;
-use super::observed_game::ObservedGame;
+use super::observed_game::{FollowedThreat, ObservedGame, ThreatMemory};
 use super::paths::Owls;
 use super::sets::{Sets, game_step, sizes};
-use super::streets::{Sight, Streets, StyleWord};
+use super::streets::{ObservedPose, Sight, Streets, StyleWord};
 use super::variants::Parameter;
 
 /// Minimum number of moves before the first attempt to identify styles, and between attempts.
@@ -124,16 +124,20 @@ impl Learner {
         self.end_game();
         let is_from_start = first.tick == FIRST_TICK;
         let words = &self.past_words;
-        let style = |one: &StyleWord| {
-            one.style.or_else(|| words.iter().find(|(word, _)| *word == one.word).map(|&(_, style)| style))
+        let follow = |(named, first): (StyleWord, &ObservedPose)| {
+            let known = || words.iter().find(|(word, _)| *word == named.word).map(|&(_, style)| style);
+            let style = named.style.or_else(known);
+            let home = is_from_start.then_some(first.position);
+            let memory = ThreatMemory::new(style, home, &self.sets.hawks, is_from_start);
+            FollowedThreat { style, named, memory, unexplained: None }
         };
+        let threats = named.into_iter().zip(&first.threats).map(follow).collect();
         if is_from_start {
-            self.first_direction = self.first_direction.or(first.threats.iter().find_map(|&(_, direction)| direction));
+            self.first_direction = self.first_direction.or(first.threats.iter().find_map(|threat| threat.direction));
         }
         let ticks = FIRST_TICK..first.tick;
         self.games.push(ObservedGame {
-            styles: named.iter().map(style).collect(),
-            homes: first.threats.iter().map(|&(position, _)| Some(position).filter(|_| is_from_start)).collect(),
+            threats,
             steps: Vec::new(),
             next: (0, 0),
             evidence: ticks.map(|tick| ClockEvidence { tick, moved: None, personality: None }).collect(),
@@ -141,12 +145,8 @@ impl Learner {
             filtered: 0,
             clock: (Clock::new(&self.expected), self.expected),
             reports_personalities: first.personality.is_some(),
-            hawks: vec![None; named.len()],
-            draws: Vec::new(),
-            unexplained: vec![None; named.len()],
             identified_at: 0,
             streets,
-            named,
             last: first,
         });
         self.base = self.sets.clone();
@@ -164,7 +164,7 @@ impl Learner {
     fn reset_memories(&mut self) {
         let Some(game) = self.games.last_mut() else { return };
         let is_from_start = game.is_followed_from_start();
-        if game.styles.contains(&Some(Style::Owl)) && self.sets.owls.is_none() {
+        if game.has(Style::Owl) && self.sets.owls.is_none() {
             self.sets.owls = Some(Owls::new(&game.streets));
         }
         if let Some(owls) = &mut self.sets.owls {
@@ -174,10 +174,10 @@ impl Learner {
                 owls.forget();
             }
         }
-        for (hawk, style) in game.hawks.iter_mut().zip(&game.styles) {
-            *hawk = (*style == Some(Style::Hawk)).then(|| Hawk::new(&self.sets.hawks, is_from_start));
+        for FollowedThreat { style, memory, unexplained, .. } in &mut game.threats {
+            *memory = ThreatMemory::new(*style, memory.home, &self.sets.hawks, is_from_start);
+            *unexplained = None;
         }
-        game.draws = vec![Some(1).filter(|_| is_from_start); game.named.len()];
     }
 
     /// Learns from the next message of the game. Ignores the message if its tick is not after the
@@ -191,7 +191,7 @@ impl Learner {
     /// Accepts the next message. [`advance`](Self::advance) must have returned false before.
     pub(crate) fn show(&mut self, sight: &Sight) {
         let Some(game) = self.games.last_mut() else { return };
-        if sight.tick <= game.last.tick || sight.threats.len() != game.named.len() {
+        if sight.tick <= game.last.tick || sight.threats.len() != game.threats.len() {
             return;
         }
         let is_next = sight.tick == game.last.tick + 1;
@@ -238,9 +238,9 @@ impl Learner {
         // The threats' memories are unknown after a gap, so a rebuild must not use earlier steps.
         game.steps.clear();
         game.next = (0, 0);
-        game.draws.iter_mut().for_each(|draws| *draws = None);
         game.identified_at = 0;
-        game.hawks.iter_mut().flatten().for_each(Hawk::forget);
+        game.threats.iter_mut().for_each(|threat| threat.memory.draws = None);
+        game.hawks_mut().for_each(Hawk::forget);
         if let Some(owls) = &mut self.sets.owls {
             owls.forget();
         }
@@ -251,9 +251,9 @@ impl Learner {
     pub(super) fn rebuild(&mut self) {
         self.sets = self.base.clone();
         self.reset_memories();
-        let Some(game) = self.games.last_mut() else { return };
-        game.next = (0, 0);
-        game.unexplained.iter_mut().for_each(|unexplained| *unexplained = None);
+        if let Some(game) = self.games.last_mut() {
+            game.next = (0, 0);
+        }
     }
 
     fn follow(&mut self) -> bool {
@@ -266,29 +266,20 @@ impl Learner {
             return false;
         };
         if threat == 0 {
-            if let Some(owls) = self.sets.owls.as_mut().filter(|_| game.styles.contains(&Some(Style::Owl))) {
+            if let Some(owls) = self.sets.owls.as_mut().filter(|_| game.has(Style::Owl)) {
                 owls.look(step);
             }
         }
         game.next = if threat + 1 < step.threats.len() { (index, threat + 1) } else { (index + 1, 0) };
-        let style = game.styles.get(threat).copied().flatten();
-        let Some(style) = style.filter(|_| game.unexplained[threat].is_none()) else { return true };
-        let is_explained = game_step(
-            &mut self.sets,
-            &game.streets,
-            step,
-            (threat, style),
-            game.homes[threat],
-            &mut game.hawks[threat],
-            &mut game.draws[threat],
-        );
-        if !is_explained {
+        let Some(followed) = game.threats.get_mut(threat) else { return true };
+        let Some(style) = followed.style.filter(|_| followed.unexplained.is_none()) else { return true };
+        if !game_step(&mut self.sets, &game.streets, step, (threat, style), &mut followed.memory) {
             let (tile, direction) = step.threats[threat];
             let from = game.streets.position(tile);
-            game.unexplained[threat] = Some(Unexplained {
+            followed.unexplained = Some(Unexplained {
                 game: number,
                 threat,
-                style: game.named[threat].word.clone(),
+                style: followed.named.word.clone(),
                 tick: step.tick,
                 from,
                 to: direction.map_or(from, |direction| from.towards(direction)),
@@ -296,8 +287,7 @@ impl Learner {
         }
         if self.records {
             let decided = Decided { game: number, tick: step.tick, threat };
-            let sizes = sizes(&self.sets, &game.hawks[threat], style);
-            for (parameter, size) in sizes {
+            for (parameter, size) in sizes(&self.sets, followed.memory.hawk.as_ref(), style) {
                 let known = self.decided.entry(parameter).or_insert((usize::MAX, decided));
                 if size < known.0 {
                     *known = (size, decided);
@@ -312,24 +302,21 @@ impl Learner {
     fn begin_identification(&mut self) -> Option<Box<Identification>> {
         let game = self.games.last_mut()?;
         let moves = (0..game.steps.len()).filter(|&index| game.is_move(index)).count() as u16;
-        if moves < game.identified_at + IDENTIFY_MOVES || !(0..game.named.len()).any(|threat| game.is_open(threat)) {
+        if moves < game.identified_at + IDENTIFY_MOVES || !game.threats.iter().any(FollowedThreat::is_open) {
             return None;
         }
         game.identified_at = moves;
-        let game = &*game;
-        Some(Box::new(Identification::new(game, |threat| game.is_open(threat))))
+        Some(Box::new(Identification::new(game, FollowedThreat::is_open)))
     }
 
     /// The unknown style words whose meaning was inferred, each with the inferred style.
     pub fn words(&self) -> Vec<(String, Style)> {
         let mut words = self.past_words.clone();
-        if let Some(game) = self.games.last() {
-            for (named, style) in game.named.iter().zip(&game.styles) {
-                if let (None, Some(style)) = (named.style, style)
-                    && !words.iter().any(|(word, _)| *word == named.word)
-                {
-                    words.push((named.word.clone(), *style));
-                }
+        for FollowedThreat { named, style, .. } in self.games.last().into_iter().flat_map(|game| &game.threats) {
+            if let (None, Some(style)) = (named.style, style)
+                && !words.iter().any(|(word, _)| *word == named.word)
+            {
+                words.push((named.word.clone(), *style));
             }
         }
         words
@@ -337,13 +324,13 @@ impl Learner {
 
     /// The style of each threat in this game; `None` if unknown or contradicted by the moves.
     pub fn styles(&self) -> Vec<Option<Style>> {
-        let Some(game) = self.games.last() else { return Vec::new() };
-        let explained = game.unexplained.iter().map(Option::is_none);
-        game.styles.iter().zip(explained).map(|(style, is_explained)| style.filter(|_| is_explained)).collect()
+        let threats = self.games.last().into_iter().flat_map(|game| &game.threats);
+        threats.map(|threat| threat.style.filter(|_| threat.unexplained.is_none())).collect()
     }
 
     /// The unexplained threats of all games.
     pub fn unexplained(&self) -> Vec<Unexplained> {
-        self.games.iter().flat_map(|game| game.unexplained.iter().flatten()).cloned().collect()
+        let threats = self.games.iter().flat_map(|game| &game.threats);
+        threats.filter_map(|threat| threat.unexplained.clone()).collect()
     }
 }

@@ -25,5 +25,5 @@ pub(crate) use learner::IDENTIFY_MOVES;
 pub use learner::{Decided, Learner, Unexplained};
 pub use orders::Orders;
 pub(crate) use streets::Streets;
-pub use streets::{Sight, StyleWord};
+pub use streets::{ObservedPose, Sight, StyleWord};
 pub use variants::{Difference, Parameter, differences, first_direction, variant};

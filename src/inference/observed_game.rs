@@ -1,7 +1,7 @@
 //! The observations of one game.
 
 use super::clock::{ClockEvidence, ClockFilter, Reports};
-use super::hawk::Hawk;
+use super::hawk::{Hawk, HawkSets};
 use super::learner::Unexplained;
 use super::streets::{Sight, Step, Streets, StyleWord, Views};
 use crate::game::{Clock, Direction, FIRST_TICK, Position, Rules, Style};
@@ -9,9 +9,7 @@ use crate::game::{Clock, Direction, FIRST_TICK, Position, Rules, Style};
 #[derive(Clone, Debug)]
 pub(super) struct ObservedGame {
     pub streets: Streets,
-    pub named: Vec<StyleWord>,
-    pub styles: Vec<Option<Style>>,
-    pub homes: Vec<Option<Position>>,
+    pub threats: Vec<FollowedThreat>,
     pub last: Sight,
     pub steps: Vec<Step>,
     /// The index of the next step to process, and of the next threat in this step.
@@ -23,14 +21,55 @@ pub(super) struct ObservedGame {
     pub filtered: usize,
     pub clock: (Clock, Rules),
     pub reports_personalities: bool,
-    pub hawks: Vec<Option<Hawk>>,
-    pub draws: Vec<Option<u16>>,
-    pub unexplained: Vec<Option<Unexplained>>,
     /// The number of moves in `steps` at the last attempt to identify styles.
     pub identified_at: u16,
 }
 
+#[derive(Clone, Debug)]
+pub(super) struct FollowedThreat {
+    pub named: StyleWord,
+    pub style: Option<Style>,
+    pub memory: ThreatMemory,
+    pub unexplained: Option<Unexplained>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct ThreatMemory {
+    /// The threat's spawn, if known.
+    pub home: Option<Position>,
+    /// The hypotheses about a hawk.
+    pub hawk: Option<Hawk>,
+    /// The number of draws so far, if known.
+    pub draws: Option<u16>,
+}
+
+impl ThreatMemory {
+    pub fn new(style: Option<Style>, home: Option<Position>, hawks: &HawkSets, is_from_start: bool) -> Self {
+        let hawk = (style == Some(Style::Hawk)).then(|| Hawk::new(hawks, is_from_start));
+        Self { home, hawk, draws: is_from_start.then_some(1) }
+    }
+}
+
+impl FollowedThreat {
+    /// True if the threat has no style that explains its moves.
+    pub fn is_open(&self) -> bool {
+        self.style.is_none() || self.unexplained.is_some()
+    }
+}
+
 impl ObservedGame {
+    pub fn hawks(&self) -> impl Iterator<Item = &Hawk> {
+        self.threats.iter().filter_map(|threat| threat.memory.hawk.as_ref())
+    }
+
+    pub fn hawks_mut(&mut self) -> impl Iterator<Item = &mut Hawk> {
+        self.threats.iter_mut().filter_map(|threat| threat.memory.hawk.as_mut())
+    }
+
+    pub fn has(&self, style: Style) -> bool {
+        self.threats.iter().any(|threat| threat.style == Some(style))
+    }
+
     /// The moves that lead to `sight`. `None` if a threat moved farther than one tile, or if the
     /// player or a threat was not on an open tile.
     pub fn step_to(&self, sight: &Sight) -> Option<Step> {
@@ -38,14 +77,15 @@ impl ObservedGame {
         let (before, now) = (graph.tile(self.last.player)?, graph.tile(sight.player)?);
         let stale = if self.last.tick == FIRST_TICK { self.streets.nowhere() } else { before };
         let mut threats = Vec::with_capacity(sight.threats.len());
-        for (&(from, _), &(to, _)) in self.last.threats.iter().zip(&sight.threats) {
+        for (from, to) in self.last.threats.iter().zip(&sight.threats) {
+            let (from, to) = (from.position, to.position);
             let direction = Direction::ALL.into_iter().find(|&direction| from.towards(direction) == to);
             if direction.is_none() && from != to {
                 return None;
             }
             threats.push((graph.tile(from)?, direction));
         }
-        let facing = self.last.threats.iter().map(|&(_, direction)| direction).collect();
+        let facing = self.last.threats.iter().map(|threat| threat.direction).collect();
         Some(Step { tick: self.last.tick, player: Views { stale, present: now }, threats, facing })
     }
 
@@ -53,8 +93,8 @@ impl ObservedGame {
         if step.threats.iter().any(|(_, direction)| direction.is_some()) {
             return Some(true);
         }
-        let must_move = |(threat, &(tile, _)): (usize, &(u16, Option<Direction>))| match self.styles[threat] {
-            _ if self.unexplained[threat].is_some() => false,
+        let must_move = |(threat, &(tile, _)): (&FollowedThreat, &(u16, Option<Direction>))| match threat.style {
+            _ if threat.unexplained.is_some() => false,
             Some(Style::Bull | Style::Goldfish | Style::Deer) => self.streets.options(tile) != 0,
             Some(Style::Shark) => {
                 let Views { stale, present } = step.player;
@@ -62,7 +102,7 @@ impl ObservedGame {
             }
             Some(Style::Owl | Style::Hawk) | None => false,
         };
-        step.threats.iter().enumerate().any(must_move).then_some(false)
+        self.threats.iter().zip(&step.threats).any(must_move).then_some(false)
     }
 
     /// True if messages report personalities that agree with some clock.
@@ -101,10 +141,7 @@ impl ObservedGame {
 
     /// True if `steps` begins with the first tick of the game.
     pub fn is_followed_from_start(&self) -> bool {
-        self.homes.first().is_none_or(Option::is_some) && self.evidence.len() == self.steps.len()
-    }
-
-    pub fn is_open(&self, threat: usize) -> bool {
-        self.styles[threat].is_none() || self.unexplained[threat].is_some()
+        self.threats.first().is_none_or(|threat| threat.memory.home.is_some())
+            && self.evidence.len() == self.steps.len()
     }
 }

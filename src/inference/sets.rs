@@ -3,11 +3,12 @@
 use super::hawk::{Hawk, HawkSets};
 use super::hawk_explanation::FEW_POSTS_MAX;
 use super::learner::Learner;
+use super::observed_game::{ObservedGame, ThreatMemory};
 use super::paths::{Deer, Owls, Sharks};
 use super::picks::{Pick, Picks, pick};
 use super::streets::{Step, Streets};
 use super::variants::Parameter;
-use crate::game::{Position, Rules, Style};
+use crate::game::{Rules, Style};
 use crate::search::Deadline;
 
 #[derive(Clone, Debug)]
@@ -41,7 +42,7 @@ impl Learner {
         let mut posts = self.sets.posts.clone();
         if let Some(game) = self.games.last() {
             let places = game.streets.intersections.len() as u16;
-            for hawk in game.hawks.iter().flatten() {
+            for hawk in game.hawks() {
                 if deadline.is_past() {
                     return None;
                 }
@@ -54,7 +55,7 @@ impl Learner {
     pub(super) fn reconcile(&mut self) {
         let Sets { deer, owls, hawks, picks, .. } = &mut self.sets;
         for _ in 0..2 {
-            for hawk in self.games.last().into_iter().flat_map(|game| game.hawks.iter().flatten()) {
+            for hawk in self.games.last().into_iter().flat_map(ObservedGame::hawks) {
                 let both = hawks.and(&hawk.sets());
                 // A hawk that contradicts earlier hawks does not change the sets.
                 if both.patience != 0 && both.rest != 0 && both.orders.iter().any(|orders| !orders.is_empty()) {
@@ -68,7 +69,7 @@ impl Learner {
                     hawks.orders = hawks.orders.map(|orders| orders.and(shared));
                 }
             }
-            for hawk in self.games.last_mut().into_iter().flat_map(|game| game.hawks.iter_mut().flatten()) {
+            for hawk in self.games.last_mut().into_iter().flat_map(ObservedGame::hawks_mut) {
                 let mut kept = hawk.clone();
                 kept.retain(hawks);
                 if !kept.hypotheses.is_empty() {
@@ -91,9 +92,7 @@ pub(super) fn game_step(
     streets: &Streets,
     step: &Step,
     (threat, style): (usize, Style),
-    home: Option<Position>,
-    hawk: &mut Option<Hawk>,
-    draws: &mut Option<u16>,
+    ThreatMemory { home, hawk, draws }: &mut ThreatMemory,
 ) -> bool {
     let (tile, direction) = step.threats[threat];
     let options = streets.options(tile);
@@ -112,7 +111,7 @@ pub(super) fn game_step(
     };
     match style {
         Style::Shark => sets.sharks.after(streets, step, threat).map(|after| sets.sharks = after).is_some(),
-        Style::Deer => sets.deer.after(streets, step, threat, home).map(|after| sets.deer = after).is_some(),
+        Style::Deer => sets.deer.after(streets, step, threat, *home).map(|after| sets.deer = after).is_some(),
         Style::Owl => sets.owls.as_mut().is_none_or(|owls| owls.update(streets, step, threat)),
         Style::Hawk => {
             let after = hawk.as_ref().and_then(|hawk| hawk.after(streets, step, threat));
@@ -130,7 +129,7 @@ pub(super) fn game_step(
     }
 }
 
-pub(super) fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Parameter, usize)> {
+pub(super) fn sizes(sets: &Sets, hawk: Option<&Hawk>, style: Style) -> Vec<(Parameter, usize)> {
     let views = |alive: [bool; 2]| alive.iter().filter(|&&alive| alive).count();
     match style {
         Style::Shark => {

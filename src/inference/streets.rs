@@ -5,7 +5,7 @@ use crate::game::{
     Direction, FIRST_TICK, LAST_TICK, Layout, Mover, Personality, Position, Rules, StreetGraph, Style, World,
     WorldError,
 };
-use crate::protocol::GameMessage;
+use crate::protocol::{GameMessage, MessageThreat};
 
 /// Rules under which every intersection can be a post.
 const RULES: Rules = Rules { hawk_posts: u16::MAX, ..Rules::BLITZ_2025 };
@@ -72,8 +72,8 @@ pub struct Sight {
     pub tick: u16,
     /// The player's position.
     pub player: Position,
-    /// Each threat's position, and its direction if known, in the order of the message.
-    pub threats: Vec<(Position, Option<Direction>)>,
+    /// The threats, in the order of the message.
+    pub threats: Vec<ObservedPose>,
     /// The personality that the message reports for all threats; `None` if there are no threats, if
     /// their personalities differ, or if one is unknown.
     pub personality: Option<Personality>,
@@ -82,15 +82,32 @@ pub struct Sight {
 impl Sight {
     /// The observation in a message; `None` if the message's tick is not from 1 to 2000.
     pub fn of(message: &GameMessage) -> Option<Self> {
+        let tick = u16::try_from(message.tick).ok().filter(|tick| (FIRST_TICK..=LAST_TICK).contains(tick))?;
+        Some(Self::at(tick, message))
+    }
+
+    /// The observation in a message, as if its tick were `tick`.
+    pub(crate) fn at(tick: u16, message: &GameMessage) -> Self {
         let personality = |index: usize| message.threats.get(index)?.personality.as_ref()?.known();
         let is_shared = (1..message.threats.len()).all(|index| personality(index) == personality(0));
-        Some(Self {
-            tick: u16::try_from(message.tick).ok().filter(|tick| (FIRST_TICK..=LAST_TICK).contains(tick))?,
+        let observe =
+            |threat: &MessageThreat| ObservedPose { position: threat.position, direction: threat.direction.known() };
+        Self {
+            tick,
             player: message.your_character.position,
-            threats: message.threats.iter().map(|threat| (threat.position, threat.direction.known())).collect(),
+            threats: message.threats.iter().map(observe).collect(),
             personality: personality(0).filter(|_| is_shared),
-        })
+        }
     }
+}
+
+/// A threat's observed position and direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObservedPose {
+    /// The position.
+    pub position: Position,
+    /// The direction that the threat faces; `None` for an unknown word.
+    pub direction: Option<Direction>,
 }
 
 /// The moves of one tick, from two consecutive observations.

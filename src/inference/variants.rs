@@ -7,125 +7,97 @@ use crate::game::{
 };
 use crate::search::Generator;
 
-/// A value in the rules that a [`variant`] can change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Parameter {
-    /// The period of a personality.
-    PeriodTicks(Personality),
-    /// The clock value (tick - 1) after which a personality begins. The lazy personality has none,
-    /// because it begins in the first tick.
-    PhaseClock(Personality),
+/// Lists the parameters: each with its field in a rules file, and the styles whose threats' moves
+/// depend on it (none if all threats' moves do).
+macro_rules! parameters {
+    ($($(#[$doc:meta])* $name:ident: $field:literal [$($style:ident)*],)*) => {
+        /// A value in the rules that a [`variant`] can change.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Parameter {
+            /// The period of a personality.
+            PeriodTicks(Personality),
+            /// The clock value (tick - 1) after which a personality begins. The lazy personality
+            /// has none, because it begins in the first tick.
+            PhaseClock(Personality),
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Parameter {
+            /// Every parameter.
+            pub const ALL: [Self; 27] = [
+                Self::PeriodTicks(Personality::Lazy),
+                Self::PeriodTicks(Personality::Tease),
+                Self::PeriodTicks(Personality::Awake),
+                Self::PeriodTicks(Personality::Hungry),
+                Self::PeriodTicks(Personality::Insane),
+                Self::PhaseClock(Personality::Tease),
+                Self::PhaseClock(Personality::Awake),
+                Self::PhaseClock(Personality::Hungry),
+                Self::PhaseClock(Personality::Insane),
+                $(Self::$name,)*
+            ];
+
+            /// The name of the field in a rules file, such as `hawk_posts` or `wire.style_names`.
+            pub fn name(self) -> String {
+                match self {
+                    Self::PeriodTicks(personality) => format!("period_ticks.{personality}"),
+                    Self::PhaseClock(personality) => format!("phase_clocks.{personality}"),
+                    $(Self::$name => $field.to_owned(),)*
+                }
+            }
+
+            /// The styles whose threats' moves depend on the parameter. Empty if all threats' moves
+            /// do.
+            pub fn styles(self) -> &'static [Style] {
+                match self {
+                    Self::PeriodTicks(_) | Self::PhaseClock(_) => &[],
+                    $(Self::$name => &[$(Style::$style),*],)*
+                }
+            }
+        }
+    };
+}
+
+parameters! {
     /// The order in which a tile's options are listed.
-    OptionOrder,
+    OptionOrder: "option_order" [Goldfish Bull Deer],
     /// The order of directions on the shared path (owls, hawks and `MOVE_TO`).
-    SharedPathOrder,
+    SharedPathOrder: "shared_path_order" [Owl Hawk],
     /// The order of directions on the shark path.
-    SharkPathOrder,
+    SharkPathOrder: "shark_path_order" [Shark],
     /// The list from which a threat's first direction is picked.
-    FirstDirection,
+    FirstDirection: "spawn_order" [],
     /// The seed of a threat's first pick.
-    FirstSeed,
+    FirstSeed: "first_seed" [Goldfish Bull],
     /// The factor by which the sine of a seed is multiplied for a pick.
-    PickScale,
+    PickScale: "pick_scale" [Goldfish Bull],
     /// The squared distance from the player up to which a deer heads for its spawn.
-    DeerShyDistance,
+    DeerShyDistance: "deer_shy_distance_squared" [Deer],
     /// The player position that a deer uses.
-    DeerView,
+    DeerView: "deer_view" [Deer],
     /// The player position that a shark uses.
-    SharkView,
+    SharkView: "shark_view" [Shark],
     /// The player position that an owl looks at.
-    OwlView,
+    OwlView: "owl_view" [Owl],
     /// The player position that a hawk looks for.
-    HawkView,
+    HawkView: "hawk_view" [Hawk],
     /// The cycle of the owls' looks, in ticks.
-    OwlMinute,
+    OwlMinute: "owl_minute_ticks" [Owl],
     /// The number of ticks at the start of a cycle in which owls look.
-    OwlWindow,
+    OwlWindow: "owl_window_ticks" [Owl],
     /// A hawk gets a post once it has waited for more moves than this number.
-    HawkPatience,
+    HawkPatience: "hawk_patience_moves" [Hawk],
     /// The number of extra moves that a hawk waits at a post.
-    HawkRest,
+    HawkRest: "hawk_rest_moves" [Hawk],
     /// The number of best intersections from which hawks pick their posts.
-    HawkPosts,
+    HawkPosts: "hawk_posts" [Hawk],
     /// The words for the styles in messages.
-    StyleNames,
+    StyleNames: "wire.style_names" [],
     /// The personalities in messages.
-    Personalities,
+    Personalities: "wire.personalities" [],
 }
 
 impl Parameter {
-    /// Every parameter.
-    pub const ALL: [Self; 27] = [
-        Self::PeriodTicks(Personality::Lazy),
-        Self::PeriodTicks(Personality::Tease),
-        Self::PeriodTicks(Personality::Awake),
-        Self::PeriodTicks(Personality::Hungry),
-        Self::PeriodTicks(Personality::Insane),
-        Self::PhaseClock(Personality::Tease),
-        Self::PhaseClock(Personality::Awake),
-        Self::PhaseClock(Personality::Hungry),
-        Self::PhaseClock(Personality::Insane),
-        Self::OptionOrder,
-        Self::SharedPathOrder,
-        Self::SharkPathOrder,
-        Self::FirstDirection,
-        Self::FirstSeed,
-        Self::PickScale,
-        Self::DeerShyDistance,
-        Self::DeerView,
-        Self::SharkView,
-        Self::OwlView,
-        Self::HawkView,
-        Self::OwlMinute,
-        Self::OwlWindow,
-        Self::HawkPatience,
-        Self::HawkRest,
-        Self::HawkPosts,
-        Self::StyleNames,
-        Self::Personalities,
-    ];
-
-    /// The name of the field in a rules file, such as `hawk_posts` or `wire.style_names`.
-    pub fn name(self) -> String {
-        let name = match self {
-            Self::PeriodTicks(personality) => return format!("period_ticks.{personality}"),
-            Self::PhaseClock(personality) => return format!("phase_clocks.{personality}"),
-            Self::OptionOrder => "option_order",
-            Self::SharedPathOrder => "shared_path_order",
-            Self::SharkPathOrder => "shark_path_order",
-            Self::FirstDirection => "spawn_order",
-            Self::FirstSeed => "first_seed",
-            Self::PickScale => "pick_scale",
-            Self::DeerShyDistance => "deer_shy_distance_squared",
-            Self::DeerView => "deer_view",
-            Self::SharkView => "shark_view",
-            Self::OwlView => "owl_view",
-            Self::HawkView => "hawk_view",
-            Self::OwlMinute => "owl_minute_ticks",
-            Self::OwlWindow => "owl_window_ticks",
-            Self::HawkPatience => "hawk_patience_moves",
-            Self::HawkRest => "hawk_rest_moves",
-            Self::HawkPosts => "hawk_posts",
-            Self::StyleNames => "wire.style_names",
-            Self::Personalities => "wire.personalities",
-        };
-        name.to_owned()
-    }
-
-    /// The styles whose threats' moves depend on the parameter. Empty if all threats' moves do.
-    pub fn styles(self) -> &'static [Style] {
-        match self {
-            Self::OptionOrder => &[Style::Goldfish, Style::Bull, Style::Deer],
-            Self::SharedPathOrder => &[Style::Owl, Style::Hawk],
-            Self::SharkPathOrder | Self::SharkView => &[Style::Shark],
-            Self::FirstSeed | Self::PickScale => &[Style::Goldfish, Style::Bull],
-            Self::DeerShyDistance | Self::DeerView => &[Style::Deer],
-            Self::OwlView | Self::OwlMinute | Self::OwlWindow => &[Style::Owl],
-            Self::HawkView | Self::HawkPatience | Self::HawkRest | Self::HawkPosts => &[Style::Hawk],
-            _ => &[],
-        }
-    }
-
     /// The parameter's value in these rules, as text.
     pub fn value(self, rules: &Rules) -> String {
         let rules = serde_json::to_value(rules).expect("rules are JSON");

@@ -202,7 +202,7 @@ fn style_is_identified_soon_after_missed_messages() {
         let mut seen = sight(&world, &state);
         if state.tick() <= 200 {
             // The ghost moves in ticks 5, 15, 25 and so on, but not in tick 10: no style does this.
-            seen.threats[ghost].0 = Position::new(0, 2 + i32::from((state.tick() + 4) / 10 % 2));
+            seen.threats[ghost].position = Position::new(0, 2 + i32::from((state.tick() + 4) / 10 % 2));
         }
         if !(201..=210).contains(&state.tick()) {
             learner.observe(&seen);
