@@ -1,13 +1,10 @@
 //! Looks for see-through tiles, which the player cannot enter, before a plan leads onto one.
 //!
 //! Messages show see-through tiles like open tiles. An unvisited tile *refuses* the player if a
-//! timely command to enter the tile has no effect. Once a tile has refused the player, the bot
-//! explores, and every unvisited open tile is an *unknown tile*. Before tick
-//! [`EXPLORE_UNTIL_TICK`], the player tries to enter the nearest unknown tile, provided that the
-//! player can survive for some time whether or not the tile refuses it. Once a line on visited
-//! tiles is found that survives the game, these tiles become the *safe set*: the bot avoids all
-//! other tiles, and exploration stops. If the bot later finds no surviving plan on the safe set, it
-//! allows the other tiles again.
+//! timely command to enter the tile has no effect. Once a tile has refused the player, every
+//! unvisited open tile is an *unknown tile*. Before tick [`EXPLORE_UNTIL_TICK`], the player tries to
+//! enter the nearest unknown tile, provided that the player can survive for some time whether or
+//! not the tile refuses it.
 //!
 //! Without a safe exploring step, the planned step is kept if the player survives the game with
 //! unknown tiles open (*optimistic*), and for some time with them closed (*pessimistic*).
@@ -15,7 +12,7 @@
 use std::cell::{OnceCell, RefCell};
 
 use crate::game::{BreadthFirst, LAST_TICK, Move, Mover, Position, State, Tile, World};
-use crate::planner::{Choice, Source};
+use crate::planner::{Budget, Choice, Source};
 use crate::search::BudgetMeter;
 
 use super::lines::longest_survival;
@@ -30,74 +27,6 @@ const OPTIMISTIC_TICKS: u16 = 300;
 /// Searches on the bundled maps need far fewer states.
 const OPTIMISTIC_STATES_MAX: u64 = 30_000;
 const PESSIMISTIC_STATES_MAX: u64 = 4_000;
-/// With this limit, a search takes about a millisecond.
-const SAFE_SET_STATES_MAX: u64 = 8_000;
-/// The next search for a safe set is due after `SAFE_SET_RETRY_TICKS`, or once the number of
-/// visited tiles has grown by 1 / `SAFE_SET_GROWTH_DIVISOR`, but by at least `SAFE_SET_GROWTH_MIN`.
-const SAFE_SET_GROWTH_MIN: usize = 8;
-const SAFE_SET_GROWTH_DIVISOR: usize = 8;
-const SAFE_SET_RETRY_TICKS: u16 = 50;
-
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SearchLimits<'a> {
-    pub meter: &'a RefCell<BudgetMeter>,
-    pub seed: u64,
-}
-
-#[derive(Debug, Default)]
-pub(super) struct Exploration {
-    visited_count: usize,
-    retry_tick: u16,
-}
-
-impl Exploration {
-    /// Adopts a safe set if a search is due and finds one. Otherwise returns a safe exploring step,
-    /// or `None` if none is found, or if exploration is not needed or comes too late in the game.
-    pub fn explore(&mut self, tracker: &mut Tracker, state: &State, limits: SearchLimits<'_>) -> Option<Choice> {
-        if !tracker.map.should_explore() {
-            return None;
-        }
-        if self.find_safe_set(tracker, state, limits) {
-            let unvisited: Vec<Position> = tracker.map.unvisited().collect();
-            unvisited.iter().for_each(|&tile| tracker.map.layout.set_tile(tile, Tile::SeeThrough));
-            tracker.map.excluded.extend(unvisited);
-            tracker.beliefs.refresh(&mut tracker.map);
-            return None;
-        }
-        if state.tick() >= EXPLORE_UNTIL_TICK {
-            return None;
-        }
-        Explorer::new(tracker, state, limits).exploring_step()
-    }
-
-    fn find_safe_set(&mut self, tracker: &Tracker, state: &State, limits: SearchLimits<'_>) -> bool {
-        let visited_count = tracker.map.visited.len();
-        let growth = (self.visited_count / SAFE_SET_GROWTH_DIVISOR).max(SAFE_SET_GROWTH_MIN);
-        if visited_count < self.visited_count + growth && state.tick() < self.retry_tick {
-            return false;
-        }
-        self.visited_count = visited_count;
-        self.retry_tick = state.tick() + SAFE_SET_RETRY_TICKS;
-        let limits = SearchLimits { seed: limits.seed.wrapping_add(state.tick().into()), ..limits };
-        let explorer = Explorer::new(tracker, state, limits);
-        explorer.visited_world(Move::Stay).is_some_and(|(world, state)| {
-            limits.longest_survival(&world, &state, SAFE_SET_STATES_MAX, LAST_TICK + 1) > LAST_TICK
-        })
-    }
-}
-
-/// Replaces an unsafe move of a surviving plan if [`KnownMap::should_explore`] is true and a safer
-/// move is found.
-pub(super) fn check_plan(tracker: &Tracker, choice: Choice, limits: SearchLimits<'_>) -> Choice {
-    if !choice.survives() || !tracker.map.should_explore() {
-        return choice;
-    }
-    let Tracker { tick, player, beliefs, .. } = tracker;
-    let Ok(state) = beliefs.world.state_at(*tick, *player, &beliefs.best) else { return choice };
-    let changed = Explorer::new(tracker, &state, limits).choose(choice.player_move);
-    let changed = changed.filter(|&player_move| player_move != choice.player_move);
-    changed.map_or(choice, |player_move| Choice { player_move, source: Source::Search, ..choice })
-}
 
 impl KnownMap {
     pub fn should_explore(&self) -> bool {
@@ -111,30 +40,43 @@ impl KnownMap {
     }
 }
 
-impl SearchLimits<'_> {
-    fn longest_survival(&self, world: &World, state: &State, states_max: u64, target_tick: u16) -> u16 {
-        longest_survival(world, state, target_tick, (states_max, self.seed), &mut self.meter.borrow_mut())
-    }
-}
-
-struct Explorer<'a> {
+pub(super) struct Explorer<'a> {
     tracker: &'a Tracker,
     state: &'a State,
-    limits: SearchLimits<'a>,
+    seed: u64,
+    meter: RefCell<BudgetMeter>,
     /// The result of [`longest_survival`] on visited tiles after [`Move::Stay`].
     survival_staying: OnceCell<u16>,
 }
 
 impl<'a> Explorer<'a> {
-    fn new(tracker: &'a Tracker, state: &'a State, limits: SearchLimits<'a>) -> Self {
-        Self { tracker, state, limits, survival_staying: OnceCell::new() }
+    pub fn new(tracker: &'a Tracker, state: &'a State, seed: u64, budget: Budget) -> Self {
+        let meter = RefCell::new(BudgetMeter::new(budget));
+        Self { tracker, state, seed, meter, survival_staying: OnceCell::new() }
+    }
+
+    pub fn simulated_ticks(&self) -> u64 {
+        self.meter.borrow().ticks()
+    }
+
+    /// Replaces an unsafe move of a surviving plan if a safer move is found.
+    pub fn check(&self, choice: Choice) -> Choice {
+        if !choice.survives() {
+            return choice;
+        }
+        let changed = self.choose(choice.player_move).filter(|&player_move| player_move != choice.player_move);
+        changed.map_or(choice, |player_move| Choice { player_move, source: Source::Search, ..choice })
     }
 
     fn target_tick(&self) -> u16 {
         (self.state.tick() + PESSIMISTIC_TICKS).min(LAST_TICK + 1)
     }
 
-    fn exploring_step(&self) -> Option<Choice> {
+    /// A safe exploring step, or `None` if none is found, or if it is too late in the game.
+    pub fn exploring_step(&self) -> Option<Choice> {
+        if self.state.tick() >= EXPLORE_UNTIL_TICK {
+            return None;
+        }
         let moves = self.tracker.beliefs.world.moves(self.state);
         let onto = moves.filter(|&player_move| self.unknown_target(player_move).is_some());
         let towards = || self.approach().filter(|&player_move| self.unknown_target(player_move).is_none());
@@ -203,7 +145,7 @@ impl<'a> Explorer<'a> {
         if !state.is_over() {
             world.step(&mut state, player_move);
         }
-        self.limits.longest_survival(world, &state, states_max, target_tick)
+        longest_survival(world, &state, target_tick, (states_max, self.seed), &mut self.meter.borrow_mut())
     }
 
     fn unknown_target(&self, player_move: Move) -> Option<Position> {

@@ -91,10 +91,10 @@ impl Game {
         }
     }
 
-    pub fn tracked(&mut self, decoded: &Decoded<'_>) -> Option<(&mut Tracker, &mut Planning, &Learning)> {
-        match &mut self.tracking {
+    pub fn tracked(&mut self, decoded: &Decoded<'_>) -> Option<(&Tracker, &mut Planning, &Learning)> {
+        match &self.tracking {
             Some(Tracking::Following(tracker)) if self.history.queue.is_empty() && self.map == *decoded.map => {
-                Some((&mut **tracker, &mut self.planning, &self.learning))
+                Some((&**tracker, &mut self.planning, &self.learning))
             }
             _ => None,
         }

@@ -18,10 +18,9 @@
 //! (`conformant`). In a game joined late, the moves of a plan without a hedge are checked until the
 //! memories are known.
 
-use std::cell::RefCell;
 use std::time::Instant;
 
-use crate::game::{State, Tile, World};
+use crate::game::{State, World};
 use crate::planner::{Budget, CautiousRules, Choice, PlannerFailure, PlannerSpec, SmitsimaxRules};
 use crate::search::{BudgetMeter, Generator, now};
 
@@ -30,7 +29,7 @@ use super::belief::Beliefs;
 use super::conformant;
 use super::deadline::part;
 use super::decision::BotError;
-use super::exploration::{Exploration, SearchLimits, check_plan};
+use super::exploration::Explorer;
 use super::fallback::decide_from_positions;
 use super::hedge::HedgedPlanner;
 use super::learning::Learning;
@@ -55,7 +54,6 @@ const CHECK_DIVISOR: u32 = 4;
 pub(super) struct Planning {
     /// The attempts, with the [`Beliefs::world_count`] and the doubt for which they were created.
     attempts: Option<((u32, Doubt), Attempts)>,
-    exploration: Exploration,
     hedged: HedgedPlanner,
     smitsimax: SmitsimaxRules,
 }
@@ -91,7 +89,7 @@ impl Doubt {
 }
 
 pub(super) fn decide(
-    tracked: Option<(&mut Tracker, &mut Planning, &Learning)>,
+    tracked: Option<(&Tracker, &mut Planning, &Learning)>,
     cautious: &mut CautiousRules,
     decoded: &Decoded<'_>,
     options: &BotOptions,
@@ -101,13 +99,14 @@ pub(super) fn decide(
         return Ok(decide_from_positions(cautious, decoded, None));
     };
     let is_late = budget.deadline.is_some_and(|deadline| now() >= deadline);
-    let state = tracked_state(tracker).filter(|state| !state.is_over());
+    let Tracker { tick, player, ref beliefs, .. } = *tracker;
+    let state = beliefs.world.state_at(tick, player, &beliefs.best).ok().filter(|state| !state.is_over());
     let (true, false, Some(state)) = (decoded.is_playable, is_late, state) else {
         // No time is left, the message is not playable, or the game breaks the rules, for example
         // by continuing after a catch.
         return Ok(decide_from_positions(cautious, decoded, Some(&tracker.map.layout)));
     };
-    let Beliefs { world, unmodelled, .. } = &tracker.beliefs;
+    let Beliefs { world, unmodelled, .. } = beliefs;
     if !unmodelled.is_empty() {
         if unmodelled.len() > PLAYED_OUT_MAX || world.open_tiles() > COPIED_TILES_MAX {
             return Ok(cautious.choose_with_predictions(world, &state, unmodelled, budget));
@@ -127,14 +126,12 @@ pub(super) fn decide(
     }
     let left = meter.remaining();
     let mut share = BudgetMeter::new(if doubt == Doubt::None { left } else { without_check_share(left) });
-    let planned = planning.decide(tracker, doubt, options, &mut share);
+    let planned = planning.decide(tracker, &state, doubt, options, &mut share);
     meter.add_search(share.ticks());
-    let Some(choice) = planned.inspect_err(|_| planning.attempts = None)? else {
-        return Ok(decide_from_positions(cautious, decoded, Some(&tracker.map.layout)));
-    };
+    let choice = planned.inspect_err(|_| planning.attempts = None)?;
     let is_guarded = planning.attempts.as_ref().is_some_and(|(_, attempts)| attempts.is_guarded(state.tick()));
     let is_checked = doubt != Doubt::None && !is_guarded;
-    let choice = if is_checked { check(tracker, choice, learning, &mut meter) } else { choice };
+    let choice = if is_checked { check(tracker, &state, choice, learning, &mut meter) } else { choice };
     Ok(Choice { simulated_ticks: meter.ticks(), ..choice })
 }
 
@@ -150,69 +147,55 @@ fn without_check_share(budget: Budget) -> Budget {
     Budget { deadline: budget.deadline.map(earlier), ticks: budget.ticks.map(fewer), ..budget }
 }
 
-fn check(tracker: &Tracker, choice: Choice, learning: &Learning, meter: &mut BudgetMeter) -> Choice {
+fn check(tracker: &Tracker, state: &State, choice: Choice, learning: &Learning, meter: &mut BudgetMeter) -> Choice {
     let Tracker { tick, player, beliefs, .. } = tracker;
-    let Some(state) = tracked_state(tracker) else { return choice };
     let mut random = Generator::from_seed(u64::from(*tick));
     let draws = if beliefs.is_ambiguous() { DRAWN_STATES } else { 0 };
     let drawn: Vec<State> = (0..draws)
         .filter_map(|_| beliefs.world.state_at(*tick, *player, &beliefs.draw(*tick, &mut random)).ok())
         .collect();
-    let memories = std::iter::once(&state).chain(&drawn).map(|state| (&beliefs.world, state));
+    let memories = std::iter::once(state).chain(&drawn).map(|state| (&beliefs.world, state));
     let futures: Vec<(&World, &State)> = memories.chain(learning.futures(*tick)).collect();
     conformant::check(choice, &futures, meter)
-}
-
-/// `None` only in games that break the rules.
-fn tracked_state(tracker: &Tracker) -> Option<State> {
-    let Tracker { tick, player, beliefs, .. } = tracker;
-    beliefs.world.state_at(*tick, *player, &beliefs.best).ok()
 }
 
 impl Planning {
     fn decide(
         &mut self,
-        tracker: &mut Tracker,
+        tracker: &Tracker,
+        state: &State,
         doubt: Doubt,
         options: &BotOptions,
         meter: &mut BudgetMeter,
-    ) -> Result<Option<Choice>, PlannerFailure> {
-        let explores = may_copy_world(tracker, options);
-        let has_safe_set = !tracker.map.excluded.is_empty();
-        if explores && !has_safe_set {
-            let Some(state) = tracked_state(tracker) else { return Ok(None) };
+    ) -> Result<Choice, PlannerFailure> {
+        let explores = may_copy_world(tracker, options) && tracker.map.should_explore();
+        if explores {
             let share = Budget { ticks: part(meter.remaining(), 2).ticks, ..meter.remaining() };
-            let explore = |limits: SearchLimits<'_>| self.exploration.explore(tracker, &state, limits);
-            if let Some(choice) = within(meter, share, options.seed, explore) {
-                return Ok(Some(choice));
+            let explorer = Explorer::new(tracker, state, options.seed, share);
+            let step = explorer.exploring_step();
+            meter.add_search(explorer.simulated_ticks());
+            if let Some(step) = step {
+                return Ok(step);
             }
         }
-        let mut share = BudgetMeter::new(part(meter.remaining(), if has_safe_set { 2 } else { 1 }));
-        let choice = self.plan(tracker, doubt, options, &mut share)?;
-        meter.add_search(share.ticks());
-        let Some(mut choice) = choice else { return Ok(None) };
-        if !choice.survives() && !tracker.map.excluded.is_empty() {
-            let excluded = std::mem::take(&mut tracker.map.excluded);
-            excluded.into_iter().for_each(|tile| tracker.map.layout.set_tile(tile, Tile::Open));
-            tracker.beliefs.refresh(&mut tracker.map);
-            let Some(again) = self.plan(tracker, doubt, options, meter)? else { return Ok(None) };
-            choice = again;
-        }
+        let choice = self.plan(tracker, state, doubt, options, meter)?;
         if !explores {
-            return Ok(Some(choice));
+            return Ok(choice);
         }
-        let left = meter.remaining();
-        Ok(Some(within(meter, left, options.seed, |limits| check_plan(tracker, choice, limits))))
+        let explorer = Explorer::new(tracker, state, options.seed, meter.remaining());
+        let checked = explorer.check(choice);
+        meter.add_search(explorer.simulated_ticks());
+        Ok(checked)
     }
 
     fn plan(
         &mut self,
         tracker: &Tracker,
+        state: &State,
         doubt: Doubt,
         options: &BotOptions,
         meter: &mut BudgetMeter,
-    ) -> Result<Option<Choice>, PlannerFailure> {
-        let Some(state) = tracked_state(tracker) else { return Ok(None) };
+    ) -> Result<Choice, PlannerFailure> {
         let key = (tracker.beliefs.world_count, doubt);
         if self.attempts.as_ref().is_none_or(|(known, _)| *known != key) {
             let first = match doubt {
@@ -224,13 +207,6 @@ impl Planning {
             self.attempts = Some((key, Attempts::new(options, first)));
         }
         let (_, attempts) = self.attempts.as_mut().expect("created just now");
-        attempts.decide(&tracker.beliefs.world, &state, meter).map(Some)
+        attempts.decide(&tracker.beliefs.world, state, meter)
     }
-}
-
-fn within<T>(meter: &mut BudgetMeter, share: Budget, seed: u64, search: impl FnOnce(SearchLimits<'_>) -> T) -> T {
-    let shared = RefCell::new(BudgetMeter::new(share));
-    let found = search(SearchLimits { meter: &shared, seed });
-    meter.add_search(shared.into_inner().ticks());
-    found
 }

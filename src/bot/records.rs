@@ -47,6 +47,4 @@ pub(super) struct KnownMap {
     /// For each unvisited tile, the number of timely commands to enter it that had no effect, if
     /// any.
     pub refusals: BTreeMap<Position, u32>,
-    /// The tiles outside the safe set, marked as see-through in `layout`. Empty without a safe set.
-    pub excluded: Vec<Position>,
 }

@@ -122,8 +122,7 @@ impl Tracker {
         deadline: Deadline,
     ) -> Result<Self, WorldError> {
         let (tick, player) = (observation.tick, observation.player);
-        let mut map =
-            KnownMap { layout, visited: BTreeSet::from([player]), refusals: BTreeMap::new(), excluded: Vec::new() };
+        let mut map = KnownMap { layout, visited: BTreeSet::from([player]), refusals: BTreeMap::new() };
         let beliefs = Beliefs::new(world, &mut map, styles, observation, deadline)?;
         Ok(Self {
             tick,
@@ -265,7 +264,6 @@ impl Replay {
         let mut tracker = self.tracker;
         tracker.map.visited.append(&mut before.map.visited);
         tracker.map.refusals = std::mem::take(&mut before.map.refusals);
-        tracker.map.excluded = std::mem::take(&mut before.map.excluded);
         // The old tracker may have closed tiles since the replay began.
         tracker.map.layout.tiles.clone_from(&before.map.layout.tiles);
         tracker.beliefs.refresh(&mut tracker.map);
