@@ -3,6 +3,8 @@
 //! move. For each hypothesis, [`ClockFilter`] keeps the history nearest to the expected rules.
 //! [`clock_sets`](super::clock_sets::clock_sets) finds all allowed values that explain a game.
 
+use std::collections::BTreeMap;
+
 use super::variants::{period_mut, phase_clock_mut};
 use crate::game::{Personality, Rules};
 
@@ -32,8 +34,8 @@ struct History {
     clocks: [u16; 4],
 }
 
-/// Numbers of ticks since the last move, in ascending order, each with its cheapest history.
-type Histories = Vec<(u8, History)>;
+/// The cheapest history for each number of ticks since the last move.
+type Histories = BTreeMap<u8, History>;
 
 const PERIODS: usize = u8::MAX as usize;
 
@@ -55,23 +57,6 @@ pub struct ClockFilter {
     clock: u16,
 }
 
-/// A history in which `phase` has just ended. The threats last moved `since` ticks ago.
-#[derive(Clone, Copy, Debug)]
-struct PhaseEntry {
-    history: History,
-    phase: u8,
-    since: u8,
-}
-
-#[derive(Debug, Default)]
-struct PhaseEntries {
-    /// The cheapest entry for each number of ticks since the last move, in ascending order of this
-    /// number.
-    all: Vec<PhaseEntry>,
-    /// For each index of `all`, the cheapest entry at this or a later index.
-    cheapest_from: Vec<PhaseEntry>,
-}
-
 impl ClockFilter {
     /// Creates a filter for the start of a game, when the first phase can have any period.
     pub fn new(expected: &Rules, reports: Reports) -> Self {
@@ -81,7 +66,7 @@ impl ClockFilter {
             let mut history = History { cost: 0, periods, clocks };
             history.periods[0] = period;
             history.cost = cost(period.into(), periods[0].into());
-            row.push((0, history));
+            row.insert(0, history);
         }
         filter
     }
@@ -97,53 +82,35 @@ impl ClockFilter {
         self.clock = evidence.tick - 1;
         let expected = PeriodsAndClocks::from_rules(&self.expected);
         let personality = evidence.personality.filter(|_| self.reports == Reports::Trusted);
-        let entries = self.entries(&expected);
-        let mut after = Histories::new();
-        for (phase, (rows, entries)) in (0..).zip(self.alive.chunks_exact_mut(PERIODS).zip(&entries)) {
-            let is_reported = personality.is_none_or(|personality| personality as usize == phase);
-            for (period, row) in (1..=u8::MAX).zip(rows) {
-                after.clear();
-                if is_reported {
-                    let enter = |entry: &PhaseEntry| {
-                        let mut history = entry.history;
+        // The histories in which the next phase begins in this tick.
+        let mut entries = Histories::new();
+        for phase in 0..5 {
+            let rows = &mut self.alive[phase * PERIODS..][..PERIODS];
+            let before: Vec<Histories> = rows.iter_mut().map(std::mem::take).collect();
+            if personality.is_none_or(|personality| personality as usize == phase) {
+                for ((period, row), before) in (1..=u8::MAX).zip(rows).zip(&before) {
+                    let entered = entries.iter().map(|(&since, history)| {
+                        let mut history = *history;
                         history.periods[phase] = period;
                         history.cost += cost(period.into(), expected.periods[phase].into());
-                        history
-                    };
-                    advance(row, period, evidence.moved, entries, enter, &mut after);
-                }
-                std::mem::swap(row, &mut after);
-            }
-        }
-    }
-
-    fn entries(&self, expected: &PeriodsAndClocks) -> [PhaseEntries; 5] {
-        let mut entries: [PhaseEntries; 5] = Default::default();
-        if self.clock == 0 {
-            return entries;
-        }
-        let mut cheapest: [Option<PhaseEntry>; 256] = [None; 256];
-        for (next, found) in (1u8..).zip(&mut entries[1..]) {
-            let (phase, index) = (next - 1, usize::from(next) - 1);
-            for (since, history) in self.alive[index * PERIODS..][..PERIODS].iter().flatten() {
-                let best = &mut cheapest[usize::from(*since)];
-                if best.is_none_or(|best| history.cost < best.history.cost) {
-                    *best = Some(PhaseEntry { history: *history, phase, since: *since });
+                        (since, history)
+                    });
+                    for (since, history) in before.iter().map(|(&since, history)| (since, *history)).chain(entered) {
+                        if let Some(since) = after_tick(period, since, evidence.moved) {
+                            keep_cheaper(row, since, history);
+                        }
+                    }
                 }
             }
-            for entry in cheapest.iter_mut().flatten() {
-                entry.history.clocks[index] = self.clock - 1;
-                entry.history.cost += cost(self.clock - 1, expected.clocks[index]);
+            if phase == 4 || self.clock == 0 {
+                break;
             }
-            found.all.extend(cheapest.iter().flatten());
-            found.cheapest_from.clone_from(&found.all);
-            for index in (1..found.all.len()).rev() {
-                let rank = |entry: &PhaseEntry| (entry.history.cost, entry.phase, entry.since);
-                let (one, later) = (found.cheapest_from[index - 1], found.cheapest_from[index]);
-                found.cheapest_from[index - 1] = if rank(&later) < rank(&one) { later } else { one };
+            before.iter().flatten().for_each(|(&since, history)| keep_cheaper(&mut entries, since, *history));
+            for history in entries.values_mut() {
+                history.clocks[phase] = self.clock - 1;
+                history.cost += cost(self.clock - 1, expected.clocks[phase]);
             }
         }
-        entries
     }
 
     /// Returns the expected rules with the periods and phase starts of the cheapest history, or
@@ -156,7 +123,7 @@ impl ClockFilter {
             (history.cost + late as u32 * CHANGE_COST, phase)
         };
         let rows = self.alive.iter().enumerate();
-        let histories = rows.flat_map(|(row, all)| all.iter().map(move |(_, history)| (row / PERIODS, history)));
+        let histories = rows.flat_map(|(row, all)| all.values().map(move |history| (row / PERIODS, history)));
         let (phase, history) = histories.min_by_key(total)?;
         let mut found = PeriodsAndClocks { periods: history.periods, clocks: history.clocks };
         let mut least = self.clock;
@@ -166,9 +133,7 @@ impl ClockFilter {
         }
         Some(found.apply(&self.expected))
     }
-}
 
-impl ClockFilter {
     /// Guesses the start of a future phase. The guess rarely changes, so that plans stay valid.
     fn next_guess(&self, expected: u16) -> u16 {
         match self.clock.checked_sub(expected) {
@@ -178,38 +143,19 @@ impl ClockFilter {
     }
 }
 
-fn advance(
-    row: &[(u8, History)],
-    period: u8,
-    moved: Option<bool>,
-    entries: &PhaseEntries,
-    enter: impl Fn(&PhaseEntry) -> History,
-    after: &mut Histories,
-) {
-    let cheaper = |stays: Option<History>, entry: Option<&PhaseEntry>| {
-        let entered = entry.map(&enter);
-        match (stays, entered) {
-            (Some(stays), Some(entered)) => Some(if entered.cost < stays.cost { entered } else { stays }),
-            (stays, entered) => stays.or(entered),
-        }
-    };
-    let waits = |since: u8| since + 1 < period;
-    let (waiting, moving) = row.split_at(row.partition_point(|&(since, _)| waits(since)));
-    let first_moving = entries.all.partition_point(|entry| waits(entry.since));
-    if moved != Some(false) {
-        let stays = moving.first().map(|&(_, history)| history);
-        after.extend(cheaper(stays, entries.cheapest_from.get(first_moving)).map(|history| (0, history)));
+fn keep_cheaper(histories: &mut Histories, since: u8, history: History) {
+    let known = histories.entry(since).or_insert(history);
+    if history.cost < known.cost {
+        *known = history;
     }
-    if moved != Some(true) {
-        let (mut stays, mut enters) = (waiting.iter().peekable(), entries.all[..first_moving].iter().peekable());
-        while let Some(since) =
-            stays.peek().map(|one| one.0).into_iter().chain(enters.peek().map(|one| one.since)).min()
-        {
-            let stay = stays.next_if(|one| one.0 == since).map(|&(_, history)| history);
-            let entry = enters.next_if(|one| one.since == since);
-            after.extend(cheaper(stay, entry).map(|history| (since + 1, history)));
-        }
-    }
+}
+
+/// Returns the ticks since the last move after one more tick, or `None` if `moved` contradicts the
+/// period.
+pub(super) fn after_tick(period: u8, since: u8, moved: Option<bool>) -> Option<u8> {
+    let since = since.saturating_add(1);
+    let moves = since >= period;
+    moved.is_none_or(|moved| moved == moves).then_some(if moves { 0 } else { since })
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::clock::{ClockEvidence, PeriodsAndClocks, Reports};
+use super::clock::{ClockEvidence, PeriodsAndClocks, Reports, after_tick};
 use crate::game::Rules;
 
 /// The index of the current phase, its period, and the ticks since the last move, or since the
@@ -164,11 +164,4 @@ fn begins<'a>(
         let periods = allowed.periods[usize::from(next)].iter();
         periods.filter_map(move |&period| after_tick(period, since, evidence.moved).map(|since| (next, period, since)))
     })
-}
-
-/// Returns `since` after one more tick, or `None` if `moved` contradicts the period.
-fn after_tick(period: u8, since: u8, moved: Option<bool>) -> Option<u8> {
-    let since = since.saturating_add(1);
-    let moves = since >= period;
-    moved.is_none_or(|moved| moved == moves).then_some(if moves { 0 } else { since })
 }
