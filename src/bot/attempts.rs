@@ -90,8 +90,6 @@ struct FilteredPlan {
     follower: PlanFollower,
     /// The first tick in which a new plan is due.
     renew_tick: u16,
-    /// The first tick in which the plan no longer counts as guarded or ready.
-    until_tick: u16,
 }
 
 impl Attempts {
@@ -108,10 +106,6 @@ impl Attempts {
             early: None,
             planner: options.planner.build(options.seed),
         }
-    }
-
-    pub fn is_guarded(&self, tick: u16) -> bool {
-        self.plan.as_ref().is_some_and(|plan| plan.row < SLACK && tick < plan.until_tick)
     }
 
     pub fn decide(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Result<Choice, PlannerFailure> {
@@ -207,12 +201,10 @@ impl Attempts {
         let solution = search.solve_filtered(world, state, LAST_TICK + 1, share, &filters);
         meter.add_search(solution.simulated_ticks + readiness.as_ref().map_or(0, |readiness| readiness.ticks()));
         let ticks = if ready_ticks > 0 { ready_ticks } else { guard_ticks };
-        let until_tick = tick.saturating_add(ticks);
         (solution.outcome == Outcome::Survives).then(|| FilteredPlan {
             row,
             follower: PlanFollower::new(state, solution.moves),
-            renew_tick: if until_tick > LAST_TICK { LAST_TICK } else { tick + ticks / 2 },
-            until_tick,
+            renew_tick: if tick + ticks > LAST_TICK { LAST_TICK } else { tick + ticks / 2 },
         })
     }
 }

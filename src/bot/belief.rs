@@ -11,11 +11,10 @@
 
 use crate::game::{Layout, Position, Spawn, Style, Threat, World, WorldError};
 use crate::planner::ObservedThreat;
-use crate::search::{Deadline, Generator};
+use crate::search::Deadline;
 
 use super::observation::Observation;
 use super::prior::{HypothesisLimit, PriorContext};
-use super::records::KnownMap;
 use super::threat_belief::ThreatBelief;
 
 #[derive(Debug)]
@@ -28,8 +27,6 @@ pub(super) struct Beliefs {
     pub message_indices: Vec<usize>,
     pub best: Vec<Threat>,
     pub unmodelled: Vec<ObservedThreat>,
-    /// A world with one threat of each style, for the hypotheses about unmodelled threats.
-    styles_world: Option<World>,
 }
 
 pub(super) struct BeliefStep<'a> {
@@ -53,13 +50,13 @@ impl Beliefs {
     /// with the modelled threats.
     pub fn new(
         world: World,
-        map: &mut KnownMap,
+        layout: &mut Layout,
         styles: &[Option<Style>],
         first: &Observation,
         deadline: Deadline,
     ) -> Result<Self, WorldError> {
         let limit = HypothesisLimit::new(styles.len(), deadline);
-        let context = PriorContext::new(&map.layout, &world, first.tick, first.player, limit);
+        let context = PriorContext::new(layout, &world, first.tick, first.player, limit);
         let threats = styles.iter().zip(&first.threats);
         let threats = threats.map(|(&style, &observed)| ThreatBelief::new(style, observed, &context)).collect();
         let mut beliefs = Self {
@@ -69,9 +66,8 @@ impl Beliefs {
             message_indices: Vec::new(),
             best: Vec::new(),
             unmodelled: Vec::new(),
-            styles_world: None,
         };
-        beliefs.rebuild_world(map)?;
+        beliefs.rebuild_world(layout)?;
         beliefs.summarize();
         Ok(beliefs)
     }
@@ -85,21 +81,6 @@ impl Beliefs {
             threat.hypotheses.len() > 1 || threat.hypotheses.iter().any(|hypothesis| !hypothesis.are_draws_known)
         };
         self.message_indices.iter().any(|&index| is_ambiguous(&self.threats[index]))
-    }
-
-    /// Draws a random hypothesis for each modelled threat. The first hypotheses, which are the
-    /// likeliest, are drawn more often. If a draw count is unknown, draws the count, too. Does not
-    /// draw a deer's home, because the world contains the home of the best hypothesis.
-    pub fn draw(&self, tick: u16, random: &mut Generator) -> Vec<Threat> {
-        let draws_max = usize::from(self.world.clock().moves_before(tick)) + 1;
-        let mut draw = |&index: &usize| {
-            let hypotheses = &self.threats[index].hypotheses;
-            let most = 1 + random.below(hypotheses.len().max(1));
-            let drawn = hypotheses.get(random.below(most))?;
-            let draws = if drawn.are_draws_known { drawn.threat.draws } else { 1 + random.below(draws_max) as u16 };
-            Some(Threat { draws, ..drawn.threat })
-        };
-        self.message_indices.iter().filter_map(&mut draw).collect()
     }
 
     /// The spawn and the best hypothesis of each modelled threat. A deer's spawn is its home.
@@ -122,62 +103,58 @@ impl Beliefs {
         Some(catches)
     }
 
-    fn set_styles(&mut self, step: &BeliefStep<'_>, player: Position, map: &mut KnownMap, deadline: Deadline) {
+    fn set_styles(&mut self, step: &BeliefStep<'_>, player: Position, layout: &mut Layout, deadline: Deadline) {
         let limit = HypothesisLimit::new(self.threats.len(), deadline);
-        let context = PriorContext::new(&map.layout, &self.world, step.first_tick, player, limit);
+        let context = PriorContext::new(layout, &self.world, step.first_tick, player, limit);
         for &(index, style) in step.restyled {
             self.threats[index].set_style(style, &context);
         }
-        self.refresh(map);
+        self.refresh(layout);
     }
 
-    pub fn step(&mut self, step: &BeliefStep<'_>, map: &mut KnownMap, deadline: Deadline) {
+    pub fn step(&mut self, step: &BeliefStep<'_>, layout: &mut Layout, deadline: Deadline) {
         let observation = step.observation;
         if !step.restyled.is_empty() {
             let player = step.path.first().copied().unwrap_or(observation.player);
-            self.set_styles(step, player, map, deadline);
+            self.set_styles(step, player, layout, deadline);
         }
         let ticks = step.path.len().saturating_sub(1);
         // A guessed path could refute the true style, so identification starts again after a gap.
         let identifies = ticks == 1;
         let predicted = if identifies { self.threats.len() } else { self.message_indices.len() * ticks };
         let limit = HypothesisLimit::new(predicted, deadline);
-        self.build_styles_world(map);
+        let has_unmodelled = self.threats.iter().any(ThreatBelief::is_unmodelled);
+        let styles_world = if identifies && has_unmodelled { self.styles_world(layout) } else { None };
         for (pair, tick) in step.path.windows(2).zip(step.first_tick..) {
             let step = (tick, pair[0], pair[1]);
             for (world_index, &index) in self.message_indices.iter().enumerate() {
                 self.threats[index].predict(&self.world, |_| world_index, step, limit);
             }
-            for threat in self.threats.iter_mut().filter(|threat| threat.is_unmodelled() && identifies) {
-                let Some(world) = &self.styles_world else { break };
-                threat.predict(world, |style| style as usize, step, limit);
+            let Some(styles_world) = &styles_world else { continue };
+            for threat in self.threats.iter_mut().filter(|threat| threat.is_unmodelled()) {
+                threat.predict(styles_world, |style| style as usize, step, limit);
             }
         }
         let limit = HypothesisLimit::new(self.threats.len(), deadline);
-        let context = PriorContext::new(&map.layout, &self.world, observation.tick, observation.player, limit);
+        let context = PriorContext::new(layout, &self.world, observation.tick, observation.player, limit);
         for (threat, &observed) in self.threats.iter_mut().zip(&observation.threats) {
             threat.update(observed, &context, step.counts_mispredictions);
             if step.is_rejoin || (threat.is_unmodelled() && !identifies) {
                 threat.reinitialise(observed, &context);
             }
         }
-        self.refresh(map);
+        self.refresh(layout);
     }
 
-    fn build_styles_world(&mut self, map: &KnownMap) {
-        if !self.threats.iter().any(|threat| threat.is_unmodelled() && !threat.hypotheses.is_empty()) {
-            return;
-        }
-        let world = self.styles_world.take_if(|world| world.layout().tiles != map.layout.tiles);
-        if world.is_some() || self.styles_world.is_none() {
-            let threats = Style::ALL.map(|style| Spawn { style, position: map.layout.player }).to_vec();
-            let mut world = world.unwrap_or_else(|| self.world.clone());
-            let is_built = world.set_layout(&Layout { threats, ..map.layout.clone() }).is_ok();
-            self.styles_world = Some(world).filter(|_| is_built);
-        }
+    /// A world with one threat of each style, for the hypotheses about unmodelled threats.
+    fn styles_world(&self, layout: &Layout) -> Option<World> {
+        let threats = Style::ALL.map(|style| Spawn { style, position: layout.player }).to_vec();
+        let mut world = self.world.clone();
+        world.set_layout(&Layout { threats, ..layout.clone() }).ok()?;
+        Some(world)
     }
 
-    pub fn refresh(&mut self, map: &mut KnownMap) {
+    pub fn refresh(&mut self, layout: &mut Layout) {
         let is_outdated = || {
             let spawns = &self.world.layout().threats;
             self.message_indices.iter().zip(spawns).any(|(&index, spawn)| {
@@ -185,10 +162,9 @@ impl Beliefs {
                 threat.style != Some(spawn.style) || threat.spawn() != spawn.position
             })
         };
-        if map.layout.tiles != self.world.layout().tiles || self.message_indices != self.predictable() || is_outdated()
-        {
+        if layout.tiles != self.world.layout().tiles || self.message_indices != self.predictable() || is_outdated() {
             // The streets and spawns come from a valid world, so rebuilding cannot fail.
-            self.rebuild_world(map).expect("a world like the one before");
+            self.rebuild_world(layout).expect("a world like the one before");
         }
         self.summarize();
     }
@@ -197,15 +173,15 @@ impl Beliefs {
         (0..self.threats.len()).filter(|&index| !self.threats[index].is_unmodelled()).collect()
     }
 
-    fn rebuild_world(&mut self, map: &mut KnownMap) -> Result<(), WorldError> {
+    fn rebuild_world(&mut self, layout: &mut Layout) -> Result<(), WorldError> {
         self.message_indices = self.predictable();
         let spawn = |&index: &usize| {
             let threat = &self.threats[index];
             threat.style.map(|style| Spawn { style, position: threat.spawn() })
         };
-        map.layout.threats = self.message_indices.iter().filter_map(spawn).collect();
+        layout.threats = self.message_indices.iter().filter_map(spawn).collect();
         self.world_count += 1;
-        self.world.set_layout(&map.layout)
+        self.world.set_layout(layout)
     }
 
     fn summarize(&mut self) {

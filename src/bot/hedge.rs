@@ -10,7 +10,7 @@
 //! A hedged plan follows such a line for some ticks, and then a line that survives under the
 //! likeliest memories. The bot tries to renew the plan before its hedged part ends.
 
-use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat, World};
+use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat};
 use crate::planner::{Choice, Source};
 use crate::search::BudgetMeter;
 use crate::solve::{Outcome, SurvivalSearch};
@@ -33,7 +33,6 @@ const SEARCH_DIVISOR: u32 = 6;
 pub(super) struct HedgedPlanner {
     plan: Option<HedgedPlan>,
     retry_tick: u16,
-    world: Option<World>,
 }
 
 struct HedgedPlan {
@@ -52,8 +51,7 @@ impl HedgedPlanner {
         let is_fresh = self.plan.as_ref().is_some_and(HedgedPlan::is_fresh);
         let mut source = Source::Plan;
         if !is_fresh && tick >= self.retry_tick {
-            let mut world = self.world.take().unwrap_or_else(|| tracker.beliefs.world.clone());
-            match find(&mut world, tracker, state, seed.wrapping_add(tick.into()), meter) {
+            match find(tracker, state, seed.wrapping_add(tick.into()), meter) {
                 Some(plan) if Some(plan.rank()) > rank => {
                     self.plan = Some(plan);
                     source = Source::Search;
@@ -61,7 +59,6 @@ impl HedgedPlanner {
                 _ if self.plan.is_some() => self.retry_tick = tick + RETRY_TICKS,
                 _ => {}
             }
-            self.world = Some(world);
         }
         let plan = self.plan.as_ref()?;
         let (player_move, planned_tick) = (plan.moves.first().copied()?, Some(plan.final_tick));
@@ -93,8 +90,9 @@ impl HedgedPlan {
     }
 }
 
-fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &mut BudgetMeter) -> Option<HedgedPlan> {
+fn find(tracker: &Tracker, state: &State, seed: u64, meter: &mut BudgetMeter) -> Option<HedgedPlan> {
     let (tick, beliefs) = (state.tick(), &tracker.beliefs);
+    let mut world = beliefs.world.clone();
     let enough_tick = (tick + HEDGED_TICKS).min(LAST_TICK + 1);
     let enough_moves = usize::from(enough_tick - tick);
     let min_moves = usize::from(HEDGED_TICKS_MIN).min(enough_moves);
@@ -107,7 +105,7 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
         let start = world.state_at(tick, tracker.player, &threats).ok()?;
         let seed = seed.wrapping_mul(ROUNDS_MAX).wrapping_add(round);
         let share = part(meter.remaining(), SEARCH_DIVISOR);
-        let found = SurvivalSearch::for_play(seed).solve_until(world, &start, enough_tick, share);
+        let found = SurvivalSearch::for_play(seed).solve_until(&world, &start, enough_tick, share);
         meter.add_search(found.simulated_ticks);
         let mut moves = found.moves;
         moves.truncate(enough_moves);
@@ -148,7 +146,7 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
 mod tests {
     use super::super::observation::Observation;
     use super::*;
-    use crate::game::{Direction, Rules, Style};
+    use crate::game::{Direction, Rules, Style, World};
     use crate::inference::ObservedPose;
     use crate::planner::Budget;
     use crate::search::Deadline;
@@ -180,7 +178,7 @@ mod tests {
         let tracker = Tracker::new(layout.clone(), world.clone(), &styles, &first, Deadline::NEVER).expect("a tracker");
         let state = world.state_at(tick, layout.player, &tracker.beliefs.best).expect("a state");
         let mut meter = BudgetMeter::new(Budget::ticks(200_000));
-        let plan = find(&mut world.clone(), &tracker, &state, 1, &mut meter).expect("a plan");
+        let plan = find(&tracker, &state, 1, &mut meter).expect("a plan");
         let hedged = &plan.moves[..usize::from(plan.hedged_until_tick - tick)];
         assert!(hedged.len() >= usize::from(HEDGED_TICKS_MIN), "{} ticks", hedged.len());
         let mut memories = 0;

@@ -3,8 +3,7 @@
 //! After the first misprediction, or if a style has an unknown name, a [`Learner`] follows the
 //! game, unless learning is disabled or the map is too large. When its best explanation has new
 //! rules, a new tracker replays the game under these rules. The new tracker replaces the old one if
-//! it has fewer mispredictions or none. The bot then also checks moves against the learner's other
-//! explanations (`conformant`). Learning stops after a missed message, or if no rules explain a
+//! it has fewer mispredictions or none. Learning stops after a missed message, or if no rules explain a
 //! threat of known style.
 
 use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
@@ -15,11 +14,6 @@ use crate::search::Deadline;
 use super::BotOptions;
 use super::observation::{Observation, agrees};
 use super::tracker::{Replay, Tracker};
-
-const ALTERNATIVES_MAX: usize = 6;
-const LOSS_ALTERNATIVES_MAX: usize = 400;
-/// The largest map, in open tiles, on which the learner has time to build its tables.
-const LEARNING_TILES_MAX: usize = 1024;
 
 #[derive(Default)]
 pub(super) struct Learning {
@@ -36,16 +30,9 @@ pub(super) struct Learning {
     /// The last explanation whose replay failed, or was not better than the tracker.
     rejected: Option<Explanation>,
     replay: Option<(Explanation, Box<Replay>)>,
-    alternatives: Vec<Alternative>,
 }
 
 type Explanation = (Rules, Vec<Option<Style>>);
-
-struct Alternative {
-    rules: Rules,
-    world: World,
-    state: State,
-}
 
 impl Learning {
     pub fn has_learnt(&self) -> bool {
@@ -88,7 +75,7 @@ impl Learning {
             self.return_to_expected(tracker, deadline);
             return Vec::new();
         }
-        if !options.learns || tracker.beliefs.world.open_tiles() > LEARNING_TILES_MAX {
+        if !options.learns {
             return Vec::new();
         }
         if self.learner.is_none() {
@@ -103,7 +90,6 @@ impl Learning {
             self.shown_observations = 1;
             self.learner = Some(Box::new(learner));
         }
-        self.play_alternatives();
         let Some(learner) = &mut self.learner else { return Vec::new() };
         loop {
             if !learner.advance() {
@@ -138,14 +124,13 @@ impl Learning {
             let is_better = |replay: &Replay| replay.mispredictions() == 0 || replay.mispredictions() < before;
             match self.replay.take().filter(|(_, replay)| is_better(replay)) {
                 Some((_, replay)) => {
-                    *tracker = replay.finish(tracker);
+                    replay.finish(tracker);
                     self.learnt = Some(explanation);
                     news = self.sentences(&options.rules);
                 }
                 None => self.rejected = Some(explanation),
             }
         }
-        self.add_alternatives(tracker, deadline);
         news
     }
 
@@ -183,7 +168,6 @@ impl Learning {
         self.has_stopped = true;
         self.learner = None;
         self.best = None;
-        self.alternatives.clear();
         self.replay = None;
         if self.learnt.is_some() {
             let styles: Vec<Option<Style>> = words.iter().map(|named| named.style).collect();
@@ -199,59 +183,24 @@ impl Learning {
         if self.replay.as_mut().is_some_and(|(_, replay)| replay.advance(&self.log, deadline))
             && let Some((_, replay)) = self.replay.take()
         {
-            *tracker = replay.finish(tracker);
+            replay.finish(tracker);
             self.learnt = None;
             self.log.clear();
         }
     }
 
-    fn play_alternatives(&mut self) {
-        let Some([before, now]) = self.log.last_chunk::<2>() else { return };
-        self.alternatives.retain_mut(|alternative| {
-            let Alternative { world, state, .. } = alternative;
-            if state.tick() == before.tick && !state.is_over() {
-                world.step(state, before.player.move_to(now.player).unwrap_or(Move::Stay));
-            }
-            state.tick() == now.tick && agrees_with(world, state, now)
-        });
-    }
-
-    fn add_alternatives(&mut self, tracker: &Tracker, deadline: Deadline) {
-        let Some(learner) = &self.learner else { return };
-        let rules = learner.alternatives_until(tracker.beliefs.world.rules(), ALTERNATIVES_MAX, deadline);
-        self.alternatives.retain(|alternative| rules.contains(&alternative.rules));
-        for rules in rules {
-            if self.alternatives.iter().any(|alternative| alternative.rules == rules) || deadline.is_past() {
-                continue;
-            }
-            if let Some(alternative) = self.alternative(rules, tracker) {
-                self.alternatives.push(alternative);
-            }
-        }
-    }
-
-    fn alternative(&self, rules: Rules, tracker: &Tracker) -> Option<Alternative> {
-        let first = self.log.first()?;
-        let styles = &self.learnt.as_ref()?.1;
-        if styles.iter().any(Option::is_none) {
-            return None;
-        }
-        let layout = layout_of(&tracker.map.layout, styles, first)?;
-        let world = tracker.beliefs.world.rebuilt(&layout, &rules).ok()?;
-        let state = self.state_in(&world)?;
-        Some(Alternative { rules, world, state })
-    }
-
     fn state_in(&self, world: &World) -> Option<State> {
         let mut state = world.start();
         for pair in self.log.windows(2) {
-            let [before, now] = pair else { continue };
             if state.is_over() {
                 return None;
             }
-            world.step(&mut state, before.player.move_to(now.player)?);
+            world.step(&mut state, pair[0].player.move_to(pair[1].player)?);
+            if !agrees_with(world, &state, &pair[1]) {
+                return None;
+            }
         }
-        agrees_with(world, &state, self.log.last()?).then_some(state)
+        Some(state)
     }
 
     /// Returns rules that explain a catch in the tick of the last message, and style names. `None`
@@ -284,16 +233,11 @@ impl Learning {
             return None;
         }
         let early = learner.early_phases(&best, last.tick);
-        let others = learner.alternatives(&best, LOSS_ALTERNATIVES_MAX);
+        let others = learner.alternatives(&best);
         // If the next phase is overdue, the likeliest explanation is that it has begun.
         let (first, second) = if learner.is_overdue(last.tick) { (early, others) } else { (others, early) };
         let rules = first.into_iter().chain(second).find(|rules| is_caught(rules) == Some(true))?;
         Some((rules, learner.words()))
-    }
-
-    pub fn futures(&self, tick: u16) -> impl Iterator<Item = (&World, &State)> {
-        let current = self.alternatives.iter().filter(move |alternative| alternative.state.tick() == tick);
-        current.map(|alternative| (&alternative.world, &alternative.state))
     }
 
     /// The best explanation. `None` until the learner finds one, or if no rules explain a threat of

@@ -19,7 +19,6 @@ use crate::search::{Deadline, now};
 
 mod attempts;
 mod belief;
-mod conformant;
 mod deadline;
 mod decision;
 mod exploration;

@@ -23,13 +23,12 @@ pub struct BotOptions {
     /// The server's non-standard names for styles, and the styles that they mean.
     pub words: Vec<(String, Style)>,
     /// True if earlier games cast doubt on the rules. The `survival` planner then keeps away from
-    /// the threats where it can, except on maps with more than 1,024 open tiles.
+    /// the threats where it can.
     pub doubts_rules: bool,
     /// True if the bot infers new rules when the threats break the expected ones.
     pub learns: bool,
     /// The maximum slack of `survival` plans. In each state of a plan with slack `n`, the player
-    /// would survive if it stood still for `n` threat moves. Ignored by other planners, and on maps
-    /// with more than 1,024 open tiles.
+    /// would survive if it stood still for `n` threat moves. Ignored by other planners.
     pub slack_moves: u8,
 }
 
@@ -45,6 +44,13 @@ impl Default for BotOptions {
             learns: true,
             slack_moves: SLACK_MOVES_MAX,
         }
+    }
+}
+
+impl BotOptions {
+    /// True if the bot makes plans of its own, because the planner is the default.
+    pub(super) fn makes_own_plans(&self) -> bool {
+        self.planner == PlannerSpec::default()
     }
 }
 

@@ -2,31 +2,24 @@
 //!
 //! - `fallback`, which predicts nothing, if no time is left or the game cannot be simulated;
 //! - if the moves of some threats cannot be predicted (*unmodelled* threats), `smitsimax`, or the
-//!   cautious planner if there are too many such threats or the map is large;
+//!   cautious planner if there are too many such threats;
 //! - in a game joined late, until the threats' memories are known, a hedged plan (`hedge`), if one
 //!   is found;
 //! - a safe exploring step (`exploration`), if one is found;
 //! - the table of attempts (`attempts`), from the row for the [`Doubt`] on. `exploration` checks the
 //!   plan once a tile has refused the player.
 //!
-//! All but the first two need the default planner and a map of at most [`COPIED_TILES_MAX`] open
-//! tiles. With another planner, or on a larger map, the planner decides.
+//! All but the first two need the default planner. Another planner decides alone.
 //!
 //! The threats' next moves are in doubt if the bot has learnt rules in this game, if earlier games
 //! cast doubt on the rules, or after an unexpected move that the bot is still trying to explain.
-//! Once a plan may then enter the threats' reach, its moves are checked against other explanations
-//! (`conformant`). In a game joined late, the moves of a plan without a hedge are checked until the
-//! memories are known.
 
-use std::time::Instant;
-
-use crate::game::{State, World};
-use crate::planner::{Budget, CautiousRules, Choice, PlannerFailure, PlannerSpec, SmitsimaxRules};
-use crate::search::{BudgetMeter, Generator, now};
+use crate::game::State;
+use crate::planner::{Budget, CautiousRules, Choice, PlannerFailure, SmitsimaxRules};
+use crate::search::{BudgetMeter, now};
 
 use super::attempts::{Attempts, GUARDED, READY, SLACK};
 use super::belief::Beliefs;
-use super::conformant;
 use super::deadline::part;
 use super::decision::BotError;
 use super::exploration::Explorer;
@@ -37,19 +30,10 @@ use super::observation::Decoded;
 use super::options::BotOptions;
 use super::tracker::Tracker;
 
-/// The largest map, in open tiles, on which hedged plans, exploration, attempts and playouts are
-/// fast enough.
-const COPIED_TILES_MAX: usize = 1024;
 /// With more unmodelled threats than this, a `smitsimax` playout takes too long.
 const PLAYED_OUT_MAX: usize = 32;
 /// A `smitsimax` decision with this limit takes about five milliseconds.
 const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
-/// Number of states drawn from the beliefs to check a move while the beliefs are ambiguous.
-const DRAWN_STATES: usize = 16;
-/// Unless [`Doubt`] is `None`, 1 / `CHECK_DIVISOR` of the remaining budget is reserved for checking
-/// the chosen move.
-const CHECK_DIVISOR: u32 = 4;
-
 #[derive(Default)]
 pub(super) struct Planning {
     /// The attempts, with the [`Beliefs::world_count`] and the doubt for which they were created.
@@ -108,7 +92,7 @@ pub(super) fn decide(
     };
     let Beliefs { world, unmodelled, .. } = beliefs;
     if !unmodelled.is_empty() {
-        if unmodelled.len() > PLAYED_OUT_MAX || world.open_tiles() > COPIED_TILES_MAX {
+        if unmodelled.len() > PLAYED_OUT_MAX {
             return Ok(cautious.choose_with_predictions(world, &state, unmodelled, budget));
         }
         let budget = budget.and(Budget::ticks(PLAYED_OUT_TICKS_MAX));
@@ -116,47 +100,14 @@ pub(super) fn decide(
     }
     let doubt = Doubt::assess(tracker, options, learning);
     let mut meter = BudgetMeter::new(budget);
-    if doubt == Doubt::Memories && may_copy_world(tracker, options) && !tracker.map.should_explore() {
-        let mut share = BudgetMeter::new(without_check_share(meter.remaining()));
-        let hedged = planning.hedged.decide(tracker, &state, options.seed, &mut share);
-        meter.add_search(share.ticks());
-        if let Some(choice) = hedged {
+    if doubt == Doubt::Memories && options.makes_own_plans() && !tracker.map.should_explore() {
+        if let Some(choice) = planning.hedged.decide(tracker, &state, options.seed, &mut meter) {
             return Ok(choice);
         }
     }
-    let left = meter.remaining();
-    let mut share = BudgetMeter::new(if doubt == Doubt::None { left } else { without_check_share(left) });
-    let planned = planning.decide(tracker, &state, doubt, options, &mut share);
-    meter.add_search(share.ticks());
-    let choice = planned.inspect_err(|_| planning.attempts = None)?;
-    let is_guarded = planning.attempts.as_ref().is_some_and(|(_, attempts)| attempts.is_guarded(state.tick()));
-    let is_checked = doubt != Doubt::None && !is_guarded;
-    let choice = if is_checked { check(tracker, &state, choice, learning, &mut meter) } else { choice };
+    let choice =
+        planning.decide(tracker, &state, doubt, options, &mut meter).inspect_err(|_| planning.attempts = None)?;
     Ok(Choice { simulated_ticks: meter.ticks(), ..choice })
-}
-
-/// True if the bot's planner may make plans that need several worlds.
-fn may_copy_world(tracker: &Tracker, options: &BotOptions) -> bool {
-    options.planner == PlannerSpec::default() && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX
-}
-
-fn without_check_share(budget: Budget) -> Budget {
-    let now = now();
-    let earlier = |deadline: Instant| deadline - deadline.saturating_duration_since(now) / CHECK_DIVISOR;
-    let fewer = |ticks: u64| ticks - ticks / u64::from(CHECK_DIVISOR);
-    Budget { deadline: budget.deadline.map(earlier), ticks: budget.ticks.map(fewer), ..budget }
-}
-
-fn check(tracker: &Tracker, state: &State, choice: Choice, learning: &Learning, meter: &mut BudgetMeter) -> Choice {
-    let Tracker { tick, player, beliefs, .. } = tracker;
-    let mut random = Generator::from_seed(u64::from(*tick));
-    let draws = if beliefs.is_ambiguous() { DRAWN_STATES } else { 0 };
-    let drawn: Vec<State> = (0..draws)
-        .filter_map(|_| beliefs.world.state_at(*tick, *player, &beliefs.draw(*tick, &mut random)).ok())
-        .collect();
-    let memories = std::iter::once(state).chain(&drawn).map(|state| (&beliefs.world, state));
-    let futures: Vec<(&World, &State)> = memories.chain(learning.futures(*tick)).collect();
-    conformant::check(choice, &futures, meter)
 }
 
 impl Planning {
@@ -168,7 +119,7 @@ impl Planning {
         options: &BotOptions,
         meter: &mut BudgetMeter,
     ) -> Result<Choice, PlannerFailure> {
-        let explores = may_copy_world(tracker, options) && tracker.map.should_explore();
+        let explores = options.makes_own_plans() && tracker.map.should_explore();
         if explores {
             let share = Budget { ticks: part(meter.remaining(), 2).ticks, ..meter.remaining() };
             let explorer = Explorer::new(tracker, state, options.seed, share);
@@ -203,7 +154,7 @@ impl Planning {
                 Doubt::Surprise => GUARDED,
                 Doubt::None | Doubt::Memories => SLACK,
             };
-            let first = Some(first).filter(|_| may_copy_world(tracker, options));
+            let first = Some(first).filter(|_| options.makes_own_plans());
             self.attempts = Some((key, Attempts::new(options, first)));
         }
         let (_, attempts) = self.attempts.as_mut().expect("created just now");

@@ -6,8 +6,7 @@ use std::cell::OnceCell;
 use crate::game::{Direction, FIRST_TICK, Layout, Mover, Position, Threat, World};
 use crate::search::Deadline;
 
-/// Maximum hypotheses per threat. Initially, even a hawk on the largest map has fewer, and so has an
-/// unmodelled threat on a map of [`IDENTIFY_TILES_MAX`] tiles.
+/// Maximum hypotheses per threat. Initially, even a hawk on the largest map has fewer.
 const HYPOTHESES_MAX: usize = 10_000;
 /// Maximum predictions per observation, one per threat, hypothesis and tick. They take a few
 /// milliseconds.

@@ -21,8 +21,6 @@ const STATES_TRIED_MAX: usize = 600;
 /// cover every pick from up to four options.
 const DRAWS_TRIED_MAX: u16 = 24;
 const CATCHES_MAX: usize = 3;
-/// The largest map, in open tiles, on which the tracker has time for a second world.
-const IDENTIFY_TILES_MAX: usize = 1024;
 
 #[derive(Clone, Debug)]
 pub(super) struct ThreatBelief {
@@ -224,9 +222,6 @@ impl ThreatBelief {
         }
         self.hypotheses.clear();
         self.unmodelled_since_moves = context.moves_before(context.tick);
-        if context.world.open_tiles() > IDENTIFY_TILES_MAX {
-            return;
-        }
         let mut styles = Style::ALL;
         styles.sort_by_key(|style| style.specificity_rank());
         for style in styles {

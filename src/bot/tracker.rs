@@ -115,19 +115,18 @@ impl Tracker {
     /// hypotheses per threat are kept. Fails if no world can be built with only the modelled
     /// threats.
     pub fn new(
-        layout: Layout,
+        mut layout: Layout,
         world: World,
         styles: &[Option<Style>],
         observation: &Observation,
         deadline: Deadline,
     ) -> Result<Self, WorldError> {
         let (tick, player) = (observation.tick, observation.player);
-        let mut map = KnownMap { layout, visited: BTreeSet::from([player]), refusals: BTreeMap::new() };
-        let beliefs = Beliefs::new(world, &mut map, styles, observation, deadline)?;
+        let beliefs = Beliefs::new(world, &mut layout, styles, observation, deadline)?;
         Ok(Self {
             tick,
             player,
-            map,
+            map: KnownMap { layout, visited: BTreeSet::from([player]), refusals: BTreeMap::new() },
             beliefs,
             grace_until: if tick == FIRST_TICK { 0 } else { tick + GRACE_TICKS },
             effective_commands: 0,
@@ -171,7 +170,7 @@ impl Tracker {
         history.forget_sent(self.tick);
         let observation = &observation;
         let step = BeliefStep { first_tick, path: &path, observation, restyled, counts_mispredictions, is_rejoin };
-        self.beliefs.step(&step, &mut self.map, deadlines.decision);
+        self.beliefs.step(&step, &mut self.map.layout, deadlines.decision);
     }
 
     fn reconstruct_gap(&self, sent: &[Sent], observation: &Observation, deadline: Deadline) -> Path {
@@ -223,10 +222,11 @@ impl Tracker {
     }
 }
 
+/// Beliefs under other rules, which replay the game so far.
 #[derive(Debug)]
 pub(super) struct Replay {
-    tracker: Tracker,
-    history: History,
+    beliefs: Beliefs,
+    layout: Layout,
     processed: usize,
 }
 
@@ -238,39 +238,42 @@ impl Replay {
         styles: &[Option<Style>],
         first: &Observation,
     ) -> Result<Self, WorldError> {
-        let layout = Layout { player: first.player, threats: spawns(styles, first), ..tracker.map.layout.clone() };
+        let mut layout = Layout { player: first.player, threats: spawns(styles, first), ..tracker.map.layout.clone() };
         let world = tracker.beliefs.world.rebuilt(&layout, rules)?;
-        let tracker = Tracker::new(layout, world, styles, first, Deadline::NEVER)?;
-        Ok(Self { tracker, history: History::default(), processed: 1 })
+        let beliefs = Beliefs::new(world, &mut layout, styles, first, Deadline::NEVER)?;
+        Ok(Self { beliefs, layout, processed: 1 })
     }
 
+    /// Replays the rest of the observations, one per tick. Returns false if `deadline` passes first.
     pub fn advance(&mut self, log: &[Observation], deadline: Deadline) -> bool {
-        while let Some(observation) = log.get(self.processed) {
+        for pair in log.windows(2).skip(self.processed - 1) {
             if deadline.is_past() {
                 return false;
             }
-            let deadlines = Deadlines { inference: deadline, learning: deadline, decision: deadline };
-            self.tracker.process(observation.clone(), &[], &mut self.history, deadlines);
+            let (first_tick, path) = (pair[0].tick, [pair[0].player, pair[1].player]);
+            let step = BeliefStep {
+                first_tick,
+                path: &path,
+                observation: &pair[1],
+                restyled: &[],
+                counts_mispredictions: true,
+                is_rejoin: false,
+            };
+            self.beliefs.step(&step, &mut self.layout, deadline);
             self.processed += 1;
         }
         true
     }
 
     pub fn mispredictions(&self) -> u32 {
-        self.tracker.beliefs.mispredictions().iter().sum()
+        self.beliefs.mispredictions().iter().sum()
     }
 
-    pub fn finish(self, before: &mut Tracker) -> Tracker {
-        let mut tracker = self.tracker;
-        tracker.map.visited.append(&mut before.map.visited);
-        tracker.map.refusals = std::mem::take(&mut before.map.refusals);
-        // The old tracker may have closed tiles since the replay began.
-        tracker.map.layout.tiles.clone_from(&before.map.layout.tiles);
-        tracker.beliefs.refresh(&mut tracker.map);
-        tracker.effective_commands = before.effective_commands;
-        tracker.late_commands = before.late_commands;
-        tracker.beliefs.world_count += before.beliefs.world_count + 1;
-        tracker
+    /// Replaces the tracker's beliefs.
+    pub fn finish(mut self, tracker: &mut Tracker) {
+        self.beliefs.world_count += tracker.beliefs.world_count + 1;
+        tracker.beliefs = self.beliefs;
+        tracker.beliefs.refresh(&mut tracker.map.layout);
     }
 }
 

@@ -1,14 +1,13 @@
-//! Other explanations than the best: other rules for one style, and early phases.
+//! Other explanations than the best: rules that differ from it in one parameter, and early phases.
 
-use super::best::{best_owls, bits_nearest_to, other_view, owl_choices, view_of, view_order};
+use serde_json::{Value, json};
+
 use super::learner::Learner;
 use super::observed_game::ObservedGame;
-use super::orders::{Orders, index_of};
-use super::paths::Owls;
+use super::orders::Orders;
 use super::picks::PickExplanation;
-use super::variants::{period_mut, phase_clock, phase_clock_mut};
-use crate::game::{Personality, Rules, Style};
-use crate::search::Deadline;
+use super::variants::{Parameter, period_mut, phase_clock, phase_clock_mut};
+use crate::game::{Personality, Rules};
 
 /// A phase that began unnoticed is assumed to have begun at most this many ticks before the tick of
 /// the last message.
@@ -16,86 +15,23 @@ const EARLY_PHASE_TICKS: u16 = 8;
 const EARLY_PERIOD_MAX: u8 = 7;
 
 impl Learner {
-    /// Returns at most `count` other sets of rules that may explain the game. Each differs from
-    /// `best` only in the values for one style, for the picks, or for owls and the shared path.
-    pub fn alternatives(&self, best: &Rules, count: usize) -> Vec<Rules> {
-        self.alternatives_until(best, count, Deadline::NEVER)
-    }
-
-    pub(crate) fn alternatives_until(&self, best: &Rules, count: usize, deadline: Deadline) -> Vec<Rules> {
-        let breadth = count / 2;
-        let mut found: Vec<Rules> = Vec::new();
-        let mut add = |rules: Rules| {
-            if rules != *best && rules.validate().is_ok() && !found.contains(&rules) {
-                found.push(rules);
-            }
+    /// Returns rules that differ from `best` in the value of one parameter of a style in the game,
+    /// or in the order and the seed of the picks. Moves in the game may contradict them.
+    pub fn alternatives(&self, best: &Rules) -> Vec<Rules> {
+        let is_present = |parameter: &Parameter| {
+            self.games.last().is_some_and(|game| parameter.styles().iter().any(|&style| game.has(style)))
         };
-        let has = |style| self.games.last().is_some_and(|game| game.has(style));
-        if has(Style::Shark) {
-            for view in 0..2 {
-                for order in self.sets.sharks.0[view].nearest_to(best.shark_path_order).into_iter().take(breadth) {
-                    add(Rules { shark_view: view_of(view), shark_path_order: order, ..*best });
-                }
-            }
-        }
-        if has(Style::Deer) {
-            let deer = &self.sets.deer;
-            for view in 0..2 {
-                for order in deer.orders(view).nearest_to(best.option_order).into_iter().take(breadth.max(2) - 1) {
-                    let (low, high) = deer.0[view][index_of(order)];
-                    let near = best.deer_shy_distance_squared.clamp(low, high);
-                    for distance in [near, low, high.min(low.saturating_add(200))] {
-                        let is_picked = order == best.option_order || self.sets.picks.count() == 0;
-                        if is_picked {
-                            add(Rules {
-                                deer_view: view_of(view),
-                                option_order: order,
-                                deer_shy_distance_squared: distance,
-                                ..*best
-                            });
-                        }
-                    }
-                }
-            }
-        }
-        if has(Style::Goldfish) || has(Style::Bull) {
-            let deer_orders = self.sets.deer.orders(view_order(best.deer_view));
-            let explanations = self.sets.picks.explanations(&self.expected, deer_orders);
-            for PickExplanation { order, first_seed } in explanations.into_iter().take(breadth + 1) {
-                add(Rules { option_order: order, first_seed, ..*best });
-            }
-        }
-        if has(Style::Owl) || has(Style::Hawk) {
-            let owl_orders = self.sets.owls.as_ref().map_or(Orders::ALL, Owls::orders);
-            let hawk_orders = self.sets.hawks.orders[view_order(best.hawk_view)];
-            for order in owl_orders.and(hawk_orders).nearest_to(best.shared_path_order).into_iter().take(breadth) {
-                let mut rules = Rules { shared_path_order: order, ..*best };
-                if deadline.is_past() {
-                    break;
-                }
-                if let Some(owls) = &self.sets.owls {
-                    best_owls(owls, &mut rules, best);
-                }
-                add(rules);
-            }
-        }
-        if let Some(owls) = self.sets.owls.as_ref().filter(|_| has(Style::Owl)) {
-            for (view, minute, window) in owl_choices(owls, best).into_iter().take(breadth + 1) {
-                add(Rules { owl_view: view_of(view), owl_minute_ticks: minute, owl_window_ticks: window, ..*best });
-            }
-        }
-        if has(Style::Hawk) {
-            add(Rules { hawk_view: other_view(best.hawk_view), ..*best });
-            let hawks = self.hawks(deadline).unwrap_or(self.sets.hawks);
-            for moves in bits_nearest_to(hawks.patience, best.hawk_patience_moves).take(breadth) {
-                add(Rules { hawk_patience_moves: moves, ..*best });
-            }
-            for moves in bits_nearest_to(hawks.rest, best.hawk_rest_moves).take(breadth) {
-                add(Rules { hawk_rest_moves: moves, ..*best });
-            }
-        }
-        found.truncate(count);
-        found
+        let explanations = self.sets.picks.explanations(&self.expected, Orders::ALL);
+        let picked = explanations.into_iter().map(|PickExplanation { order, first_seed }| Rules {
+            option_order: order,
+            first_seed,
+            ..*best
+        });
+        let parameters = Parameter::ALL.into_iter().filter(is_present);
+        picked
+            .chain(parameters.flat_map(|parameter| parameter.neighbours(best)))
+            .filter(|rules| rules != best)
+            .collect()
     }
 
     /// Returns variants of `best` in which the phase after that of `tick - 1` begins in `tick` (the
@@ -128,6 +64,31 @@ impl Learner {
     pub fn is_overdue(&self, tick: u16) -> bool {
         phase_after(&self.best_clock(), tick)
             .is_some_and(|next| phase_clock(self.expected.phase_clocks, next).saturating_add(1) < tick)
+    }
+}
+
+impl Parameter {
+    /// Valid rules with the parameter's other plausible values. Empty for parameters that concern
+    /// all styles, and for the seed and the scale.
+    fn neighbours(self, rules: &Rules) -> Vec<Rules> {
+        let numbers = |values: std::ops::RangeInclusive<u32>| values.map(|value| json!(value)).collect();
+        let values: Vec<Value> = match self {
+            Self::OptionOrder | Self::SharedPathOrder | Self::SharkPathOrder => {
+                Orders::ALL.iter().map(|(_, order)| json!(order)).collect()
+            }
+            Self::DeerView | Self::SharkView | Self::OwlView | Self::HawkView => vec![json!("stale"), json!("present")],
+            Self::DeerShyDistance => (0..=11).map(|tiles| json!(tiles * tiles)).collect(),
+            Self::OwlMinute | Self::OwlWindow => numbers(0..=120),
+            Self::HawkPatience | Self::HawkRest => numbers(0..=12),
+            Self::HawkPosts => numbers(1..=20),
+            _ => Vec::new(),
+        };
+        let changed = |value: Value| {
+            let mut found = serde_json::to_value(rules).ok()?;
+            found[self.name()] = value;
+            serde_json::from_value(found).ok()
+        };
+        values.into_iter().filter_map(changed).filter(|rules: &Rules| rules.validate().is_ok()).collect()
     }
 }
 

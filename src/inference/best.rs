@@ -7,11 +7,9 @@ use super::hawk_explanation::{HawkExplanation, POSTS_MAX, PostDraws, cheapest_ex
 use super::learner::Learner;
 use super::observed_game::ObservedGame;
 use super::orders::Orders;
-use super::paths::{Deer, OWL_MINUTE_MAX, Owls};
+use super::paths::{Deer, Owls};
 use super::picks::{PickExplanation, pick};
 use super::sets::{Sets, post_counts};
-
-const OWL_CHOICES_MAX: usize = 8;
 
 impl Learner {
     /// Returns the best explanation of the games so far: rules with few changes to the expected
@@ -193,18 +191,18 @@ impl Learner {
     }
 }
 
-pub(super) fn view_of(view: usize) -> View {
+fn view_of(view: usize) -> View {
     if view == 0 { View::Stale } else { View::Present }
 }
 
-pub(super) fn view_order(view: View) -> usize {
+fn view_order(view: View) -> usize {
     match view {
         View::Stale => 0,
         View::Present => 1,
     }
 }
 
-pub(super) fn other_view(view: View) -> View {
+fn other_view(view: View) -> View {
     view_of(1 - view_order(view))
 }
 
@@ -221,13 +219,8 @@ fn nearest(orders: Orders, expected: [Direction; 4]) -> [Direction; 4] {
 }
 
 fn nearest_bit(values: u128, expected: u8) -> u8 {
-    bits_nearest_to(values, expected).next().unwrap_or(expected)
-}
-
-pub(super) fn bits_nearest_to(values: u128, expected: u8) -> impl Iterator<Item = u8> {
-    let mut found: Vec<u8> = (0..=100u8).filter(|value| values >> value & 1 == 1).collect();
-    found.sort_by_key(|value| value.abs_diff(expected));
-    found.into_iter()
+    let found = (0..=100u8).filter(|value| values >> value & 1 == 1);
+    found.min_by_key(|value| value.abs_diff(expected)).unwrap_or(expected)
 }
 
 /// Returns `expected` if it is in the range or if the range is empty. Otherwise, returns the lowest
@@ -240,113 +233,24 @@ fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
     root.checked_mul(root).filter(|&square| square <= high).unwrap_or(low)
 }
 
-pub(super) fn best_owls(owls: &Owls, rules: &mut Rules, expected: &Rules) {
-    if let Some(&(view, minute, window)) =
-        owl_choices(owls, &Rules { shared_path_order: rules.shared_path_order, ..*expected }).first()
-    {
-        rules.owl_view = view_of(view);
-        rules.owl_minute_ticks = minute;
-        rules.owl_window_ticks = window;
-    }
-}
-
-/// Returns at most [`OWL_CHOICES_MAX`] triples (view, minute, window) that explain the owls' moves
-/// with the shared path order of `rules`, sorted by the number and then the size of their changes
-/// to `rules`. Tries the nearest minutes first, so that it can stop early.
-pub(super) fn owl_choices(owls: &Owls, rules: &Rules) -> Vec<(usize, u16, u16)> {
-    let expected = rules.owl_minute_ticks;
-    let mut found = Vec::with_capacity(OWL_CHOICES_MAX + 1);
+/// Sets the owls' view, minute and window to values that explain the owls' moves with the shared
+/// path order of `rules`: those with the fewest, then the smallest changes to `expected`.
+fn best_owls(owls: &Owls, rules: &mut Rules, expected: &Rules) {
+    let mut best = None;
     for (view, minutes) in owls.minutes.iter().enumerate() {
-        let is_other_view = usize::from(view != view_order(rules.owl_view));
-        for difference in 0..=expected.max(OWL_MINUTE_MAX) {
-            let least = (is_other_view + usize::from(difference > 0), u32::from(difference));
-            if found.len() == OWL_CHOICES_MAX
-                && found.last().is_some_and(|&(changes, distance, _)| (changes, distance) < least)
-            {
-                break;
-            }
-            let later = (difference > 0).then(|| expected.saturating_add(difference));
-            for minute in expected.checked_sub(difference).into_iter().chain(later) {
-                let windows = minute.checked_sub(1).and_then(|index| minutes.get(usize::from(index)));
-                for window in windows.into_iter().flatten() {
-                    if !window.orders.contains(rules.shared_path_order) {
-                        continue;
-                    }
-                    let length = rules.owl_window_ticks.clamp(window.from, window.to);
-                    let changes = least.0 + usize::from(length != rules.owl_window_ticks);
-                    let distance = least.1 + u32::from(length.abs_diff(rules.owl_window_ticks));
-                    let choice = (changes, distance, (view, minute, length));
-                    let place = found.partition_point(|known| *known < choice);
-                    if place < OWL_CHOICES_MAX {
-                        found.insert(place, choice);
-                        found.truncate(OWL_CHOICES_MAX);
-                    }
-                }
+        for (minute, windows) in (1_u16..).zip(minutes) {
+            for range in windows.iter().filter(|range| range.orders.contains(rules.shared_path_order)) {
+                let window = expected.owl_window_ticks.clamp(range.from, range.to);
+                let (other_minute, other_window) =
+                    (minute.abs_diff(expected.owl_minute_ticks), window.abs_diff(expected.owl_window_ticks));
+                let changes = [view != view_order(expected.owl_view), other_minute > 0, other_window > 0];
+                let changes = changes.into_iter().filter(|&is_change| is_change).count();
+                let choice = (changes, u32::from(other_minute) + u32::from(other_window), (view, minute, window));
+                best = best.into_iter().chain([choice]).min();
             }
         }
     }
-    found.into_iter().map(|(_, _, choice)| choice).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use rand::rngs::SmallRng;
-    use rand::{RngExt, SeedableRng};
-
-    use super::super::streets::Streets;
-    use super::*;
-    use crate::game::Layout;
-
-    fn all_owl_choices(owls: &Owls, rules: &Rules) -> Vec<(usize, u16, u16)> {
-        let mut found = Vec::new();
-        for (view, minutes) in owls.minutes.iter().enumerate() {
-            for (minute, windows) in (1_u16..).zip(minutes) {
-                for window in windows.iter().filter(|window| window.orders.contains(rules.shared_path_order)) {
-                    let length = rules.owl_window_ticks.clamp(window.from, window.to);
-                    let differences =
-                        [minute.abs_diff(rules.owl_minute_ticks), length.abs_diff(rules.owl_window_ticks)];
-                    let changes = usize::from(view != view_order(rules.owl_view))
-                        + differences.iter().filter(|&&difference| difference > 0).count();
-                    let distance = differences.map(u32::from).iter().sum::<u32>();
-                    found.push((changes, distance, (view, minute, length)));
-                }
-            }
-        }
-        found.sort_unstable();
-        found.into_iter().take(OWL_CHOICES_MAX).map(|(_, _, choice)| choice).collect()
-    }
-
-    #[test]
-    fn owl_choices_are_the_nearest_of_all() {
-        let streets = Streets::new(&Layout::parse("P.O").expect("a drawing")).expect("streets");
-        let mut random = SmallRng::seed_from_u64(1);
-        for share in [0.9, 0.05, 0.001, 0.0] {
-            let mut owls = Owls::new(&streets);
-            for (minutes, minute) in owls.minutes.iter_mut().flat_map(|minutes| minutes.iter_mut().zip(1..)) {
-                let all = minutes[0];
-                minutes.clear();
-                while random.random_bool(share) && minutes.len() < 4 {
-                    let from = minutes.last().map_or(0, |window| window.to + 1);
-                    if from > minute {
-                        break;
-                    }
-                    let orders = if random.random_bool(0.5) { Orders::ALL } else { Orders::NONE };
-                    let mut window = all;
-                    (window.from, window.to, window.orders) = (from, random.random_range(from..=minute), orders);
-                    minutes.push(window);
-                }
-            }
-            for (minute, window) in [(60, 10), (1, 0), (2000, 2000), (5000, 7), (u16::MAX, 1), (1000, 300)] {
-                for owl_view in [View::Stale, View::Present] {
-                    let rules =
-                        Rules { owl_view, owl_minute_ticks: minute, owl_window_ticks: window, ..Rules::BLITZ_2025 };
-                    assert_eq!(
-                        owl_choices(&owls, &rules),
-                        all_owl_choices(&owls, &rules),
-                        "{share}, {minute}, {window}"
-                    );
-                }
-            }
-        }
+    if let Some((.., (view, minute, window))) = best {
+        (rules.owl_view, rules.owl_minute_ticks, rules.owl_window_ticks) = (view_of(view), minute, window);
     }
 }
