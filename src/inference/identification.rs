@@ -1,5 +1,7 @@
 //! Identifies styles: finds the styles that explain the moves of the threats with a word.
 
+use std::collections::BTreeSet;
+
 use super::hawk::{Hawk, HawkSets};
 use super::learner::Learner;
 use super::observed_game::{FollowedThreat, ObservedGame, ThreatMemory};
@@ -10,46 +12,37 @@ use crate::game::{Rules, Style};
 /// Finds all styles that explain the moves of the threats with certain words.
 #[derive(Clone, Debug)]
 pub(super) struct Identification {
-    /// The words and styles to try, the last first.
-    waiting: Vec<(String, Style)>,
-    trial: Option<StyleTrial>,
+    /// The styles to try, the last first.
+    trials: Vec<StyleTrial>,
     /// The styles that explain each word, in the order of [`STYLES_BY_DETAIL`]. True for those that
     /// do not fit the expected rules.
     fits: Vec<(String, Vec<(bool, Style)>)>,
 }
 
 impl Identification {
-    pub fn new(game: &ObservedGame, is_open: impl Fn(&FollowedThreat) -> bool) -> Self {
-        let mut fits: Vec<(String, Vec<(bool, Style)>)> = Vec::new();
-        for FollowedThreat { named, .. } in game.threats.iter().filter(|threat| is_open(threat)) {
-            if fits.iter().all(|(word, _)| *word != named.word) {
-                fits.push((named.word.clone(), Vec::new()));
-            }
-        }
+    pub fn new(game: &ObservedGame, expected: &Rules, is_open: impl Fn(&FollowedThreat) -> bool) -> Self {
+        let words: BTreeSet<&str> =
+            game.threats.iter().filter(|threat| is_open(threat)).map(|threat| &*threat.named.word).collect();
         let named = || game.threats.iter().map(|threat| &threat.named);
-        let is_free = |word: &str, style| named().all(|named| named.word == word || named.style != Some(style));
-        let pairs = fits.iter().flat_map(|(word, _)| STYLES_BY_DETAIL.map(|style| (word.clone(), style)));
-        let mut waiting: Vec<(String, Style)> = pairs.filter(|(word, style)| is_free(word, *style)).collect();
-        waiting.reverse();
-        Self { waiting, trial: None, fits }
+        let is_free = |word, style| named().all(|named| named.word == word || named.style != Some(style));
+        let pairs = words.iter().flat_map(|&word| STYLES_BY_DETAIL.map(|style| (word, style)));
+        let trials = pairs.filter(|&(word, style)| is_free(word, style));
+        let mut trials: Vec<_> = trials.map(|(word, style)| StyleTrial::new(game, word, style, expected)).collect();
+        trials.reverse();
+        Self { trials, fits: words.into_iter().map(|word| (word.to_owned(), Vec::new())).collect() }
     }
 
+    /// Tries one more step with a style. Returns false if all styles were tried.
     pub fn advance(&mut self, game: &ObservedGame, expected: &Rules) -> bool {
-        let Some(trial) = &mut self.trial else {
-            let Some((word, style)) = self.waiting.pop() else { return false };
-            self.trial = Some(StyleTrial::new(game, &word, style, expected));
-            return true;
-        };
-        match trial.advance(game) {
-            Trial::Continues => return true,
-            Trial::Failed => {}
-            Trial::Explains => {
+        let Some(trial) = self.trials.last_mut() else { return false };
+        if let Some(explains) = trial.advance(game) {
+            if explains {
                 let word = &game.threats[trial.threats[0].0].named.word;
                 let (_, fits) = self.fits.iter_mut().find(|(other, _)| other == word).expect("an open word");
                 fits.push((!trial.fits(expected), trial.style));
             }
+            self.trials.pop();
         }
-        self.trial = None;
         true
     }
 
@@ -67,12 +60,6 @@ impl Identification {
         };
         self.fits.into_iter().map(|(word, fits)| (word, styles(fits))).collect()
     }
-}
-
-enum Trial {
-    Continues,
-    Failed,
-    Explains,
 }
 
 #[derive(Clone, Debug)]
@@ -113,21 +100,20 @@ impl StyleTrial {
         self.sets.owls.iter().all(has_minute) && self.threats.iter().flat_map(|(_, memory)| &memory.hawk).all(has_waits)
     }
 
-    fn advance(&mut self, game: &ObservedGame) -> Trial {
-        let Some(step) = game.steps.get(self.next) else { return Trial::Explains };
+    /// Follows one more step. Returns whether the style explains all steps once that is known.
+    fn advance(&mut self, game: &ObservedGame) -> Option<bool> {
+        let Some(step) = game.steps.get(self.next) else { return Some(true) };
         self.next += 1;
         if !game.is_move(self.next - 1) {
-            return Trial::Continues;
+            return None;
         }
         if let Some(owls) = &mut self.sets.owls {
             owls.look(step);
         }
-        for (threat, memory) in &mut self.threats {
-            if !game_step(&mut self.sets, &game.streets, step, (*threat, self.style), memory) {
-                return Trial::Failed;
-            }
-        }
-        Trial::Continues
+        let mut threats = self.threats.iter_mut();
+        let is_explained = threats
+            .all(|(threat, memory)| game_step(&mut self.sets, &game.streets, step, (*threat, self.style), memory));
+        (!is_explained).then_some(false)
     }
 }
 
@@ -161,7 +147,7 @@ impl Learner {
     /// Called at the end of a game.
     pub fn identify_words(&mut self) {
         let Some(game) = self.games.last() else { return };
-        let mut identification = Identification::new(game, |threat| threat.named.style.is_none());
+        let mut identification = Identification::new(game, &self.expected, |threat| threat.named.style.is_none());
         while identification.advance(game, &self.expected) {}
         for (word, mut fits) in identification.all() {
             match self.possible.iter_mut().find(|(known, _)| *known == word) {

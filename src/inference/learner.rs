@@ -306,7 +306,7 @@ impl Learner {
             return None;
         }
         game.identified_at = moves;
-        Some(Box::new(Identification::new(game, FollowedThreat::is_open)))
+        Some(Box::new(Identification::new(game, &self.expected, FollowedThreat::is_open)))
     }
 
     /// The unknown style words whose meaning was inferred, each with the inferred style.
