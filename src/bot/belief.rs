@@ -14,7 +14,7 @@ use crate::planner::ObservedThreat;
 use crate::search::Deadline;
 
 use super::observation::Observation;
-use super::prior::{HypothesisLimit, PriorContext};
+use super::prior::{Conduct, HypothesisLimit, PriorContext};
 use super::threat_belief::ThreatBelief;
 
 #[derive(Debug)]
@@ -140,7 +140,7 @@ impl Beliefs {
         for (threat, &observed) in self.threats.iter_mut().zip(&observation.threats) {
             threat.update(observed, &context, step.counts_mispredictions);
             if step.is_rejoin || (threat.is_unmodelled() && !identifies) {
-                threat.reinitialise(observed, &context);
+                threat.generate(&context, Conduct::ByTheRules);
             }
         }
         self.refresh(layout);

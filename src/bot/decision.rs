@@ -3,6 +3,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::game::{Action, Move, Position};
+use crate::inference::Conclusion;
 use crate::planner::{PlannerFailure, Source};
 use crate::protocol::ProtocolError;
 
@@ -39,9 +40,9 @@ pub struct Decision {
     pub simulated_ticks: u64,
     /// The time from the arrival of the message to the decision.
     pub elapsed: Duration,
-    /// The findings about the server's rules and style names, as sentences. Empty unless the bot
+    /// The conclusions about the server's rules and style names. Empty unless the bot
     /// has just adopted new rules or styles, or has found that no rules explain a threat's move.
-    pub learnt: Vec<String>,
+    pub learnt: Vec<Conclusion>,
 }
 
 impl Decision {

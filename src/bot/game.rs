@@ -1,4 +1,5 @@
 use crate::game::{LAST_TICK, Rules, Style};
+use crate::inference::Conclusion;
 use crate::protocol::MessageMap;
 
 use super::deadline::Deadlines;
@@ -32,7 +33,7 @@ pub(super) struct Answer {
 
 pub(super) enum Observed {
     Repeated(Decision),
-    New { learnt: Vec<String> },
+    New { learnt: Vec<Conclusion> },
 }
 
 /// Adds a playable message to the game, or starts a new game with it. A repeated message changes
@@ -67,8 +68,7 @@ pub(super) fn observe(
     if let Some(Tracking::Following(tracker)) = &mut current.tracking
         && current.history.queue.is_empty()
     {
-        let known = (&current.map, &*current.history.named);
-        learnt = current.learning.learn(tracker, known, options, deadlines.learning);
+        learnt = current.learning.learn(tracker, &current.history.named, options, deadlines.learning);
     }
     if current.tracking.is_none() {
         // No world can be built from this map. The next playable message starts a new game.
@@ -109,10 +109,12 @@ impl Game {
     }
 
     pub fn explain_loss(&self, options: &BotOptions) -> Option<(Rules, Vec<(String, Style)>)> {
-        let Answer { decision, .. } = self.answer.as_ref()?;
+        let (Some(Tracking::Following(tracker)), Some(Answer { decision, .. })) = (&self.tracking, &self.answer) else {
+            return None;
+        };
         let is_observed = self.history.queue.is_empty() && self.message_tick == decision.tick;
-        let known = (&self.map, &*self.history.named);
-        is_observed.then(|| self.learning.explain_loss(known, options, decision.player_move))?
+        let explain = || self.learning.explain_loss(tracker, &self.history.named, options, decision.player_move);
+        is_observed.then(explain)?
     }
 
     fn is_continued_by(&self, decoded: &Decoded<'_>) -> bool {

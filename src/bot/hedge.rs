@@ -24,8 +24,6 @@ const HEDGED_TICKS_MIN: u16 = 12;
 /// game.
 const RENEW_TICKS: u16 = 40;
 const RETRY_TICKS: u16 = 4;
-/// Under the likeliest memories, a plan must survive this many ticks, or the rest of the game.
-const LIKELY_TICKS: u16 = 300;
 const ROUNDS_MAX: u64 = 20;
 const SEARCH_DIVISOR: u32 = 6;
 
@@ -77,16 +75,12 @@ impl HedgedPlan {
         self.final_tick > LAST_TICK && self.hedged_until_tick >= (self.tick + RENEW_TICKS).min(LAST_TICK)
     }
 
-    fn is_likely(&self) -> bool {
-        self.final_tick >= (self.tick + LIKELY_TICKS).min(LAST_TICK + 1)
-    }
-
     fn after(mut self, tick: u16, player: Position) -> Option<Self> {
         let played = usize::from(tick.checked_sub(self.tick)?).min(self.moves.len());
         self.player = self.moves.drain(..played).fold(self.player, |at, player_move| at.after(player_move));
         self.tick = tick;
         let is_hedged = self.hedged_until_tick >= (tick + HEDGED_TICKS_MIN).min(LAST_TICK + 1);
-        (self.player == player && is_hedged && self.is_likely()).then_some(self)
+        (self.player == player && is_hedged).then_some(self)
     }
 }
 
@@ -126,7 +120,7 @@ fn find(tracker: &Tracker, state: &State, seed: u64, meter: &mut BudgetMeter) ->
             moves.extend(rest.moves);
             let (player, final_tick) = (tracker.player, rest.final_tick);
             let plan = HedgedPlan { tick, player, moves, final_tick, hedged_until_tick };
-            if plan.is_likely() && best.as_ref().is_none_or(|best| plan.rank() > best.rank()) {
+            if best.as_ref().is_none_or(|best| plan.rank() > best.rank()) {
                 best = Some(plan);
             }
         }
@@ -146,7 +140,8 @@ fn find(tracker: &Tracker, state: &State, seed: u64, meter: &mut BudgetMeter) ->
 mod tests {
     use super::super::observation::Observation;
     use super::*;
-    use crate::game::{Direction, Rules, Style, World};
+    use crate::game::World;
+    use crate::game::{Direction, Rules, Style};
     use crate::inference::ObservedPose;
     use crate::planner::Budget;
     use crate::search::Deadline;

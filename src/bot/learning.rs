@@ -6,14 +6,13 @@
 //! it has fewer mispredictions or none. Learning stops after a missed message, or if no rules explain a
 //! threat of known style.
 
-use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
-use crate::inference::{Learner, ObservedPose, Streets, StyleWord, differences};
-use crate::protocol::MessageMap;
+use crate::game::{FIRST_TICK, Move, Rules, State, Style, World};
+use crate::inference::{Conclusion, Learner, Streets, StyleWord, differences};
 use crate::search::Deadline;
 
 use super::BotOptions;
 use super::observation::{Observation, agrees};
-use super::tracker::{Replay, Tracker};
+use super::tracker::{Replay, Tracker, layout_of};
 
 #[derive(Default)]
 pub(super) struct Learning {
@@ -44,38 +43,26 @@ impl Learning {
     }
 
     pub fn keep(&mut self, observation: &Observation) {
-        let is_next = match self.log.last() {
-            Some(last) => observation.tick == last.tick + 1,
-            None => observation.tick == FIRST_TICK,
-        };
-        let is_repeated = self.log.last().is_some_and(|last| last.tick == observation.tick);
-        if is_repeated {
+        let last_tick = self.log.last().map(|last| last.tick);
+        if self.has_stopped || last_tick == Some(observation.tick) {
             return;
         }
-        if !is_next {
-            self.has_stopped = true;
-            self.replay = None;
-        }
-        if !self.has_stopped || self.replay.is_some() {
+        self.has_stopped = observation.tick != last_tick.map_or(FIRST_TICK, |tick| tick + 1);
+        if !self.has_stopped {
             self.log.push(observation.clone());
         }
     }
 
-    /// Replaces the tracker if other rules or styles fit better, and then returns all findings as
-    /// sentences. If no rules explain a threat of known style, stops learning and returns a
-    /// sentence that says so.
+    /// Replaces the tracker if other rules or styles fit better, and then returns all
+    /// conclusions. If no rules explain a threat of known style, stops learning and says so.
     pub fn learn(
         &mut self,
         tracker: &mut Tracker,
-        (map, words): (&MessageMap, &[StyleWord]),
+        words: &[StyleWord],
         options: &BotOptions,
         deadline: Deadline,
-    ) -> Vec<String> {
-        if self.has_stopped {
-            self.return_to_expected(tracker, deadline);
-            return Vec::new();
-        }
-        if !options.learns {
+    ) -> Vec<Conclusion> {
+        if self.has_stopped || !options.learns {
             return Vec::new();
         }
         if self.learner.is_none() {
@@ -83,7 +70,7 @@ impl Learning {
             if is_expected && words.iter().all(|named| named.style.is_some()) {
                 return Vec::new();
             }
-            let Some(learner) = self.begin(map, words, options, Some(&tracker.beliefs.world)) else {
+            let Some(learner) = self.begin(words, options, &tracker.beliefs.world) else {
                 self.has_stopped = true;
                 return Vec::new();
             };
@@ -103,10 +90,9 @@ impl Learning {
         }
         let unexplained = learner.unexplained();
         if let Some(first) = unexplained.iter().find(|unexplained| words[unexplained.threat].style.is_some()) {
-            let news = first.to_string();
-            self.give_up(tracker, words, options);
-            self.return_to_expected(tracker, deadline);
-            return vec![news];
+            let news = vec![Conclusion::Unexplained(first.clone())];
+            *self = Self { has_stopped: true, learnt: self.learnt.take(), ..Self::default() };
+            return news;
         }
         let Some(best) = learner.best_until(deadline) else { return Vec::new() };
         let explanation = (best, learner.styles());
@@ -126,7 +112,7 @@ impl Learning {
                 Some((_, replay)) => {
                     replay.finish(tracker);
                     self.learnt = Some(explanation);
-                    news = self.sentences(&options.rules);
+                    news = self.conclusions(&options.rules);
                 }
                 None => self.rejected = Some(explanation),
             }
@@ -134,59 +120,19 @@ impl Learning {
         news
     }
 
-    fn begin(
-        &self,
-        map: &MessageMap,
-        words: &[StyleWord],
-        options: &BotOptions,
-        world: Option<&World>,
-    ) -> Option<Learner> {
-        let first = self.log.first()?;
-        let streets = match world {
-            Some(world) => Streets::of(world),
-            None => Streets::new(&map.layout(first.player)),
-        };
+    fn begin(&self, words: &[StyleWord], options: &BotOptions, world: &World) -> Option<Learner> {
         let mut learner = Learner::new(&options.rules);
-        learner.begin_on(streets.ok()?, words.to_vec(), first.clone());
+        learner.begin_on(Streets::of(world).ok()?, words.to_vec(), self.log.first()?.clone());
         Some(learner)
     }
 
     fn follow_again(&mut self, tracker: &Tracker, explanation: &Explanation, deadline: Deadline) -> bool {
         if self.replay.as_ref().is_none_or(|(known, _)| known != explanation) {
-            self.begin_replay(tracker, explanation.clone());
+            let (rules, styles) = explanation;
+            let replay = Replay::new(tracker, rules, styles, &self.log[0]).ok();
+            self.replay = replay.map(|replay| (explanation.clone(), Box::new(replay)));
         }
         self.replay.as_mut().is_none_or(|(_, replay)| replay.advance(&self.log, deadline))
-    }
-
-    fn begin_replay(&mut self, tracker: &Tracker, explanation: Explanation) {
-        let (rules, styles) = &explanation;
-        let replay = Replay::new(tracker, rules, styles, &self.log[0]).ok();
-        self.replay = replay.map(|replay| (explanation, Box::new(replay)));
-    }
-
-    fn give_up(&mut self, tracker: &Tracker, words: &[StyleWord], options: &BotOptions) {
-        self.has_stopped = true;
-        self.learner = None;
-        self.best = None;
-        self.replay = None;
-        if self.learnt.is_some() {
-            let styles: Vec<Option<Style>> = words.iter().map(|named| named.style).collect();
-            self.begin_replay(tracker, (options.rules, styles));
-        }
-        if self.replay.is_none() {
-            self.learnt = None;
-            self.log.clear();
-        }
-    }
-
-    fn return_to_expected(&mut self, tracker: &mut Tracker, deadline: Deadline) {
-        if self.replay.as_mut().is_some_and(|(_, replay)| replay.advance(&self.log, deadline))
-            && let Some((_, replay)) = self.replay.take()
-        {
-            replay.finish(tracker);
-            self.learnt = None;
-            self.log.clear();
-        }
     }
 
     fn state_in(&self, world: &World) -> Option<State> {
@@ -208,23 +154,24 @@ impl Learning {
     /// best explanation already predicts the catch.
     pub fn explain_loss(
         &self,
-        (map, words): (&MessageMap, &[StyleWord]),
+        tracker: &Tracker,
+        words: &[StyleWord],
         options: &BotOptions,
         last_move: Move,
     ) -> Option<(Rules, Vec<(String, Style)>)> {
         let last = self.log.last().filter(|_| options.learns && !self.has_stopped)?;
         let mut learner = match &self.learner {
             Some(learner) => (**learner).clone(),
-            None => self.begin(map, words, options, None)?,
+            None => self.begin(words, options, &tracker.beliefs.world)?,
         };
         self.log.iter().for_each(|observation| learner.observe(observation));
         let (best, styles, first) = (learner.best(), learner.styles(), self.log.first()?);
-        let layout = layout_of(&map.layout(first.player), &styles, first)?;
-        let mut world = World::new(&layout, &best).ok()?;
-        let mut is_caught = |rules: &Rules| {
-            if world.rules() != rules {
-                world = world.rebuilt(&layout, rules).ok()?;
-            }
+        if styles.contains(&None) {
+            return None;
+        }
+        let layout = layout_of(&tracker.map.layout, first, &styles);
+        let is_caught = |rules: &Rules| {
+            let world = tracker.beliefs.world.rebuilt(&layout, rules).ok()?;
             let mut state = self.state_in(&world).filter(|state| !state.is_over())?;
             world.step(&mut state, last_move);
             Some(state.is_caught())
@@ -246,22 +193,14 @@ impl Learning {
         self.best.clone()
     }
 
-    pub fn sentences(&self, expected: &Rules) -> Vec<String> {
+    pub fn conclusions(&self, expected: &Rules) -> Vec<Conclusion> {
         let Some((rules, words)) = self.memory() else { return Vec::new() };
-        let words = words.into_iter().map(|(word, style)| format!("{word} is the {style}"));
-        let mut sentences: Vec<String> =
-            differences(expected, &rules).into_iter().map(|difference| difference.sentence).chain(words).collect();
-        sentences.dedup();
-        sentences
+        let words = words.into_iter().map(|(word, style)| Conclusion::Word(word, style));
+        let rules = differences(expected, &rules).into_iter().map(Conclusion::Rule);
+        let mut conclusions: Vec<Conclusion> = rules.chain(words).collect();
+        conclusions.dedup_by_key(|conclusion| conclusion.to_string());
+        conclusions
     }
-}
-
-fn layout_of(streets: &Layout, styles: &[Option<Style>], first: &Observation) -> Option<Layout> {
-    let spawn = |(style, threat): (&Option<Style>, &ObservedPose)| {
-        style.map(|style| Spawn { style, position: threat.position })
-    };
-    let threats = styles.iter().zip(&first.threats).map(spawn).collect::<Option<Vec<Spawn>>>()?;
-    Some(Layout { player: first.player, threats, ..streets.clone() })
 }
 
 fn agrees_with(world: &World, state: &State, observation: &Observation) -> bool {
@@ -273,7 +212,7 @@ fn agrees_with(world: &World, state: &State, observation: &Observation) -> bool 
 mod tests {
     use super::*;
     use crate::bot::observation::decode;
-    use crate::game::{PeriodTicks, PhaseClocks};
+    use crate::game::{Layout, PeriodTicks, PhaseClocks};
     use crate::protocol::GameMessage;
 
     #[test]
@@ -287,13 +226,17 @@ mod tests {
             ..expected
         };
         let world = World::new(&layout, &truth).expect("a map");
+        let tracked = World::new(&layout, &expected).expect("a map");
         let (mut learning, mut state) = (Learning::default(), world.start());
         loop {
             let message = GameMessage::of(&world, &state, "us");
             let decoded = decode(&message, &[]).expect("a message");
             learning.keep(&decoded.observation);
-            let known = (&message.map, &*decoded.named);
-            let explained = learning.explain_loss(known, &BotOptions::default(), Move::Stay);
+            let styles: Vec<_> = decoded.named.iter().map(|named| named.style).collect();
+            let observation = &decoded.observation;
+            let tracker = Tracker::new(layout.clone(), tracked.clone(), &styles, observation, Deadline::NEVER);
+            let (tracker, options) = (tracker.expect("a map"), BotOptions::default());
+            let explained = learning.explain_loss(&tracker, &decoded.named, &options, Move::Stay);
             world.step(&mut state, Move::Stay);
             if state.is_caught() {
                 let (rules, _) = explained.expect("an explanation");

@@ -13,6 +13,7 @@
 use std::time::{Duration, Instant};
 
 use crate::game::{Rules, Style};
+use crate::inference::Conclusion;
 use crate::planner::{Budget, CautiousRules, Choice};
 use crate::protocol::GameMessage;
 use crate::search::{Deadline, now};
@@ -146,9 +147,9 @@ impl Bot {
     }
 
     /// The rules of the best explanation that differ from the expected rules, and the inferred
-    /// style names, as sentences. Empty if the bot has inferred nothing.
-    pub fn learnt(&self) -> Vec<String> {
-        self.game.as_ref().map_or_else(Vec::new, |game| game.learning.sentences(&self.options.rules))
+    /// style names. Empty if the bot has inferred nothing.
+    pub fn learnt(&self) -> Vec<Conclusion> {
+        self.game.as_ref().map_or_else(Vec::new, |game| game.learning.conclusions(&self.options.rules))
     }
 
     /// The rules that best explain the game, or those of the options if the bot has inferred none.

@@ -208,14 +208,8 @@ impl ThreatBelief {
         self.hypotheses = all.take(context.limit.now()).collect();
     }
 
-    pub fn reinitialise(&mut self, observed: ObservedPose, context: &PriorContext<'_>) {
-        self.position = observed.position;
-        self.direction = observed.direction.unwrap_or(self.direction);
-        self.generate(context, Conduct::ByTheRules);
-    }
-
     /// Replaces all hypotheses.
-    fn generate(&mut self, context: &PriorContext<'_>, conduct: Conduct) {
+    pub fn generate(&mut self, context: &PriorContext<'_>, conduct: Conduct) {
         if let Some(style) = self.style {
             self.hypotheses = self.prior(style, context, conduct);
             return;

@@ -73,7 +73,8 @@ pub(super) fn track(
             let mut builder = match building {
                 Some(Tracking::Building(builder)) => builder,
                 _ => {
-                    let layout = layout_of(map, history.queue.front()?, &history.styles());
+                    let first = history.queue.front()?;
+                    let layout = layout_of(&map.layout(first.player), first, &history.styles());
                     Box::new(WorldBuilder::new(&layout, &options.rules).ok()?)
                 }
             };
@@ -98,16 +99,15 @@ pub(super) fn track(
     Some(Tracking::Following(tracker))
 }
 
-fn layout_of(map: &MessageMap, observation: &Observation, styles: &[Option<Style>]) -> Layout {
-    Layout { threats: spawns(styles, observation), ..map.layout(observation.player) }
-}
-
-fn spawns(styles: &[Option<Style>], observation: &Observation) -> Vec<Spawn> {
+/// The layout of a game that begins with this observation. Threats of unknown style become
+/// goldfish.
+pub(super) fn layout_of(streets: &Layout, first: &Observation, styles: &[Option<Style>]) -> Layout {
     let spawn = |(style, threat): (&Option<Style>, &ObservedPose)| Spawn {
         style: style.unwrap_or(Style::Goldfish),
         position: threat.position,
     };
-    styles.iter().zip(&observation.threats).map(spawn).collect()
+    let threats = styles.iter().zip(&first.threats).map(spawn).collect();
+    Layout { player: first.player, threats, ..streets.clone() }
 }
 
 impl Tracker {
@@ -238,7 +238,7 @@ impl Replay {
         styles: &[Option<Style>],
         first: &Observation,
     ) -> Result<Self, WorldError> {
-        let mut layout = Layout { player: first.player, threats: spawns(styles, first), ..tracker.map.layout.clone() };
+        let mut layout = layout_of(&tracker.map.layout, first, styles);
         let world = tracker.beliefs.world.rebuilt(&layout, rules)?;
         let beliefs = Beliefs::new(world, &mut layout, styles, first, Deadline::NEVER)?;
         Ok(Self { beliefs, layout, processed: 1 })

@@ -20,7 +20,7 @@ mod variants;
 
 pub use clock::{ClockEvidence, ClockFilter};
 pub use clock_sets::{ClockSets, clock_sets};
-pub use findings::{Finding, Findings};
+pub use findings::{Conclusion, Finding, Findings, Open};
 pub(crate) use learner::IDENTIFY_MOVES;
 pub use learner::{Decided, Learner, Unexplained};
 pub use orders::Orders;

@@ -183,7 +183,7 @@ fn play(seed: u64, maps: &Maps, kept: &mut Option<Bot>, report: &mut DecisionTim
             gap,
             last: last.map(|(disturbance, tick)| (disturbance, server.tick() - tick)),
             source: decision.source.name(),
-            learnt: decision.learnt,
+            learnt: decision.learnt.iter().map(ToString::to_string).collect(),
         });
         server.play(decision.player_move);
     }

@@ -203,7 +203,11 @@ fn play(world: &World, options: BotOptions, changed: &[Parameter], traces: bool)
             }
         }
         if traces && !decision.learnt.is_empty() {
-            println!("  {}: learnt: {}", decision.tick, decision.learnt.join("; "));
+            println!(
+                "  {}: learnt: {}",
+                decision.tick,
+                decision.learnt.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+            );
         }
         world.step(&mut state, decision.player_move);
     }

@@ -231,7 +231,7 @@ impl Bot {
             decision.planned_tick,
             decision.simulated_ticks,
             milliseconds(decision.elapsed),
-            decision.learnt,
+            decision.learnt.iter().map(ToString::to_string).collect::<Vec<_>>(),
         );
         to_value_of(py, "Decision", fields).map(Some)
     }

@@ -187,8 +187,13 @@ fn play(args: &PlayArgs, map: String, world: &World, player: &mut Player) -> Res
                 let (ms, source_name) = (milliseconds(elapsed), source.name().to_owned());
                 answers_ms.push(ms);
                 sources.add(source);
-                let notes =
-                    DecisionNotes { ms, source: source_name, planned_tick, mispredictions, learnt: learnt.clone() };
+                let notes = DecisionNotes {
+                    ms,
+                    source: source_name,
+                    planned_tick,
+                    mispredictions,
+                    learnt: learnt.iter().map(ToString::to_string).collect(),
+                };
                 let notes = TickNotes { game: game(None), wire: None, decision: Some(Box::new(notes)) };
                 recorder.add(state, decision.action().as_slice(), &notes);
             }
@@ -217,7 +222,7 @@ fn play(args: &PlayArgs, map: String, world: &World, player: &mut Player) -> Res
         sources: external.as_ref().map_or(sources, SourceCounts::from),
         mispredictions: bot.as_ref().map_or(0, |bot| bot.mispredictions_by_threat().iter().sum()),
         external,
-        learnt: bot.map_or_else(Vec::new, |bot| bot.learnt()),
+        learnt: bot.map_or_else(Vec::new, |bot| bot.learnt().iter().map(ToString::to_string).collect()),
         saved: args.save.clone().filter(|_| lost.is_none()),
         lost,
     })

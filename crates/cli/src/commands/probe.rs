@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use getaway::game::LAST_TICK;
-use getaway::inference::{Decided, Finding, Findings, Learner, Sight, StyleWord};
+use getaway::inference::{Decided, Finding, Findings, Learner, Open, Sight, StyleWord};
 use getaway::protocol::write_line;
 use getaway::recording::RecordingReader;
 
@@ -144,7 +144,7 @@ fn write_findings(games: &[&Path], findings: &Findings, out: &mut impl Write) ->
     }
     write_list("certain", &known, out)?;
     let open = findings.parameters.iter().filter(|finding| !finding.is_certain);
-    let (unseen, open): (Vec<&Finding>, Vec<&Finding>) = open.partition(|finding| finding.open == "not observed");
+    let (unseen, open): (Vec<&Finding>, Vec<&Finding>) = open.partition(|finding| finding.open == Open::NotObserved);
     let line = |finding: &&Finding| format!("  {}: {}; assumed {}", finding.field, finding.open, finding.value);
     write_list("open", &open.iter().map(line).collect::<Vec<_>>(), out)?;
     let line = |finding: &&Finding| format!("  {}: assumed {}", finding.field, finding.value);
