@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
+use super::clock::PeriodsAndClocks;
 use super::learner::Learner;
 use super::observed_game::ObservedGame;
 use super::orders::Orders;
 use super::picks::PickExplanation;
-use super::variants::{Parameter, period_mut, phase_clock, phase_clock_mut};
+use super::variants::Parameter;
 use crate::game::{Personality, Rules};
 
 /// A phase that began unnoticed is assumed to have begun at most this many ticks before the tick of
@@ -48,9 +49,10 @@ impl Learner {
         let mut found = Vec::new();
         for period_ticks in periods {
             for begun in (earliest.max(1)..=clock).rev().map(|clock| clock - 1) {
-                let mut rules = *best;
-                *phase_clock_mut(&mut rules.phase_clocks, next) = begun;
-                *period_mut(&mut rules.period_ticks, next) = period_ticks;
+                let mut changed = PeriodsAndClocks::from_rules(best);
+                changed.clocks[next as usize - 1] = begun;
+                changed.periods[next as usize] = period_ticks;
+                let rules = changed.apply(best);
                 if rules != *best && rules.validate().is_ok() {
                     found.push(rules);
                 }
@@ -62,8 +64,8 @@ impl Learner {
     /// True if the phase after the assumed phase of `tick - 1` was expected to begin in `tick` or
     /// earlier.
     pub fn is_overdue(&self, tick: u16) -> bool {
-        phase_after(&self.best_clock(), tick)
-            .is_some_and(|next| phase_clock(self.expected.phase_clocks, next).saturating_add(1) < tick)
+        let expected = PeriodsAndClocks::from_rules(&self.expected).clocks;
+        phase_after(&self.best_clock(), tick).is_some_and(|next| expected[next as usize - 1].saturating_add(1) < tick)
     }
 }
 

@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::variants::{period_mut, phase_clock_mut};
-use crate::game::{Personality, Rules};
+use crate::game::{PeriodTicks, Personality, PhaseClocks, Rules};
 
 /// The cost of a changed parameter is this number plus the size of the change.
 const CHANGE_COST: u32 = 10_000;
@@ -174,14 +173,12 @@ impl PeriodsAndClocks {
     }
 
     pub fn apply(&self, rules: &Rules) -> Rules {
-        let mut rules = *rules;
-        for (index, personality) in Personality::ALL.into_iter().enumerate() {
-            *period_mut(&mut rules.period_ticks, personality) = self.periods[index];
-            if index > 0 {
-                *phase_clock_mut(&mut rules.phase_clocks, personality) = self.clocks[index - 1];
-            }
+        let ([lazy, tease, awake, hungry, insane], clocks) = (self.periods, self.clocks);
+        Rules {
+            period_ticks: PeriodTicks { lazy, tease, awake, hungry, insane },
+            phase_clocks: PhaseClocks { tease: clocks[0], awake: clocks[1], hungry: clocks[2], insane: clocks[3] },
+            ..*rules
         }
-        rules
     }
 }
 

@@ -209,7 +209,7 @@ impl Learner {
             let unclear = parameter.styles().iter().find(|&&style| is_shared(style));
             let open = unclear.map_or(open, |&style| Open::SharedWord(style));
             let is_certain = open == Open::Certain;
-            let decided = self.decided.get(&parameter).map(|&(_, decided)| decided);
+            let decided = self.decided.get(&parameter).copied();
             Finding {
                 field: parameter.name(),
                 value: parameter.value(&rules),
@@ -226,9 +226,9 @@ impl Learner {
         self.sets.picks.explanations(&self.expected, self.sets.deer.orders(0).or(self.sets.deer.orders(1)))
     }
 
-    fn open(&self, parameter: Parameter, rules: &Rules, clock: Option<&ClockSets>) -> Open {
-        let Sets { sharks, deer, owls, hawks, picks, .. } = &self.sets;
-        let owls = owls.as_ref();
+    pub(super) fn open(&self, parameter: Parameter, rules: &Rules, clock: Option<&ClockSets>) -> Open {
+        let Sets { sharks, deer, owls, picks, .. } = &self.sets;
+        let (owls, hawks) = (owls.as_ref(), || self.hawks(Deadline::NEVER).unwrap_or(self.sets.hawks));
         match parameter {
             Parameter::PeriodTicks(personality) => match clock {
                 None => Open::Nothing,
@@ -248,7 +248,8 @@ impl Learner {
             }
             Parameter::SharedPathOrder => {
                 let of_owls = owls.map_or(Orders::ALL, Owls::orders);
-                Open::orders(of_owls.and(hawks.orders[0].or(hawks.orders[1])), rules.shared_path_order)
+                let of_hawks = hawks().orders;
+                Open::orders(of_owls.and(of_hawks[0].or(of_hawks[1])), rules.shared_path_order)
             }
             Parameter::SharkPathOrder => Open::orders(sharks.0[0].or(sharks.0[1]), rules.shark_path_order),
             Parameter::FirstDirection if self.first_direction.is_none() => Open::NotObserved,
@@ -274,7 +275,7 @@ impl Learner {
             }
             Parameter::DeerView => Open::views([0, 1].map(|view| !deer.orders(view).is_empty())),
             Parameter::SharkView => Open::views(sharks.0.map(|orders| !orders.is_empty())),
-            Parameter::HawkView => Open::views(hawks.orders.map(|orders| !orders.is_empty())),
+            Parameter::HawkView => Open::views(hawks().orders.map(|orders| !orders.is_empty())),
             Parameter::OwlView | Parameter::OwlMinute | Parameter::OwlWindow => {
                 let Some(Owls { minutes }) = owls else { return Open::NotObserved };
                 let windows =
@@ -288,14 +289,17 @@ impl Learner {
                         Open::numbers(possible.into_iter(), OWL_MINUTE_MAX.into())
                     }
                     _ => {
-                        let windows = windows().flat_map(|(_, windows)| windows);
-                        let windows: BTreeSet<u16> = windows.flat_map(|window| window.from..=window.to).collect();
-                        Open::numbers(windows.into_iter().map(u32::from), OWL_MINUTE_MAX.into())
+                        let windows = || windows().flat_map(|(_, windows)| windows);
+                        match (windows().map(|one| one.from).min(), windows().map(|one| one.to).max()) {
+                            (Some(from), Some(to)) if from < to => Open::Range(from.into(), to.into()),
+                            (None, _) => Open::Nothing,
+                            _ => Open::Certain,
+                        }
                     }
                 }
             }
-            Parameter::HawkPatience => Open::numbers(bits(hawks.patience), 100),
-            Parameter::HawkRest => Open::numbers(bits(hawks.rest), 100),
+            Parameter::HawkPatience => Open::numbers(bits(hawks().patience), 100),
+            Parameter::HawkRest => Open::numbers(bits(hawks().rest), 100),
             Parameter::HawkPosts if !picks.are_decisive() => Open::NotObserved,
             Parameter::HawkPosts => {
                 let posts = self.posts(Deadline::NEVER).unwrap_or_default();

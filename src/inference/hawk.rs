@@ -187,7 +187,7 @@ impl HawkHypothesis {
 
     fn advance(&self, streets: &Streets, step: &Step, threat: usize, after: &mut Vec<Self>) {
         let (tile, direction) = step.threats[threat];
-        let player = step.player.tile(self.view);
+        let player = step.player[self.view];
         let sees = streets.sees(player, tile);
         let aim = if sees { Aim::Seen(player) } else { self.aim };
         if sees && matches!(self.aim, Aim::Post(_)) && self.posts.last() != Some(&FORGOTTEN) {
@@ -300,7 +300,6 @@ fn ranges(values: u128) -> Vec<(u8, u8)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::streets::Views;
     use super::*;
     use crate::game::Layout;
 
@@ -318,7 +317,7 @@ mod tests {
         };
         let hypotheses = vec![hypothesis(3, 0), hypothesis(4, 1)];
         let hawk = Hawk { hypotheses, is_truncated: false, counted_posts: usize::MAX };
-        let player = Views { stale: 0, present: 0 };
+        let player = [0, 0];
         let waits = Step { tick: 5, player, threats: vec![(1, None)], facing: vec![None] };
         let after = hawk.after(&streets, &waits, 0).expect("an explanation");
         let found: Vec<_> = after.hypotheses.into_iter().map(|one| (one.patience, one.forgotten)).collect();

@@ -12,11 +12,12 @@ use crate::game::{Clock, Direction, FIRST_TICK, Layout, Position, Rules, Style, 
 use crate::search::Deadline;
 
 use super::clock::{ClockEvidence, ClockFilter, Reports};
+use super::findings::Open;
 use super::hawk::Hawk;
 use super::identification::Identification;
 use super::observed_game::{FollowedThreat, ObservedGame, ThreatMemory};
 use super::paths::Owls;
-use super::sets::{Sets, game_step, sizes};
+use super::sets::{Sets, game_step};
 use super::streets::{ObservedPose, Sight, Streets, StyleWord};
 use super::variants::Parameter;
 
@@ -47,7 +48,7 @@ impl fmt::Display for Unexplained {
     }
 }
 
-/// The last observation that narrowed down a parameter.
+/// The observation after which only one value of a parameter was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Decided {
     /// The game, numbered from 0.
@@ -72,7 +73,7 @@ pub struct Learner {
     pub(super) first_direction: Option<Direction>,
     identification: Option<Box<Identification>>,
     records: bool,
-    pub(super) decided: BTreeMap<Parameter, (usize, Decided)>,
+    pub(super) decided: BTreeMap<Parameter, Decided>,
 }
 
 impl Learner {
@@ -93,7 +94,7 @@ impl Learner {
         }
     }
 
-    /// Makes the learner record which observations narrow down the parameters ([`Decided`]).
+    /// Makes the learner record which observations decide the parameters ([`Decided`]).
     #[must_use]
     pub fn recording(mut self) -> Self {
         self.records = true;
@@ -265,10 +266,8 @@ impl Learner {
             game.next = (index, 0);
             return false;
         };
-        if threat == 0 {
-            if let Some(owls) = self.sets.owls.as_mut().filter(|_| game.has(Style::Owl)) {
-                owls.look(step);
-            }
+        if let Some(owls) = self.sets.owls.as_mut().filter(|_| threat == 0 && game.has(Style::Owl)) {
+            owls.look(step);
         }
         game.next = if threat + 1 < step.threats.len() { (index, threat + 1) } else { (index + 1, 0) };
         let Some(followed) = game.threats.get_mut(threat) else { return true };
@@ -285,16 +284,21 @@ impl Learner {
                 to: direction.map_or(from, |direction| from.towards(direction)),
             });
         }
+        let decided = Decided { game: number, tick: step.tick, threat };
         if self.records {
-            let decided = Decided { game: number, tick: step.tick, threat };
-            for (parameter, size) in sizes(&self.sets, followed.memory.hawk.as_ref(), style) {
-                let known = self.decided.entry(parameter).or_insert((usize::MAX, decided));
-                if size < known.0 {
-                    *known = (size, decided);
-                }
-            }
+            self.record(decided, style);
         }
         true
+    }
+
+    fn record(&mut self, decided: Decided, style: Style) {
+        for parameter in Parameter::ALL.into_iter().filter(|parameter| parameter.styles().contains(&style)) {
+            if self.open(parameter, &self.expected, None) == Open::Certain {
+                self.decided.entry(parameter).or_insert(decided);
+            } else {
+                self.decided.remove(&parameter);
+            }
+        }
     }
 
     /// Returns `None` if there is no game, no attempt is due, or each threat has a style that

@@ -3,7 +3,7 @@
 use super::clock::{ClockEvidence, ClockFilter, Reports};
 use super::hawk::{Hawk, HawkSets};
 use super::learner::Unexplained;
-use super::streets::{Sight, Step, Streets, StyleWord, Views};
+use super::streets::{Sight, Step, Streets, StyleWord};
 use crate::game::{Clock, Direction, FIRST_TICK, Position, Rules, Style};
 
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ impl ObservedGame {
             threats.push((graph.tile(from)?, direction));
         }
         let facing = self.last.threats.iter().map(|threat| threat.direction).collect();
-        Some(Step { tick: self.last.tick, player: Views { stale, present: now }, threats, facing })
+        Some(Step { tick: self.last.tick, player: [stale, now], threats, facing })
     }
 
     pub fn moved(&self, step: &Step) -> Option<bool> {
@@ -96,10 +96,7 @@ impl ObservedGame {
         let must_move = |(threat, &(tile, _)): (&FollowedThreat, &(u16, Option<Direction>))| match threat.style {
             _ if threat.unexplained.is_some() => false,
             Some(Style::Bull | Style::Goldfish | Style::Deer) => self.streets.options(tile) != 0,
-            Some(Style::Shark) => {
-                let Views { stale, present } = step.player;
-                self.streets.nearer(stale, tile) != 0 && self.streets.nearer(present, tile) != 0
-            }
+            Some(Style::Shark) => step.player.iter().all(|&player| self.streets.nearer(player, tile) != 0),
             Some(Style::Owl | Style::Hawk) | None => false,
         };
         self.threats.iter().zip(&step.threats).any(must_move).then_some(false)

@@ -31,7 +31,7 @@ impl Default for Sharks {
 impl Sharks {
     pub fn after(self, streets: &Streets, step: &Step, threat: usize) -> Option<Self> {
         let (tile, direction) = step.threats[threat];
-        let orders = |view: usize| self.0[view].and(orders_of_step(streets, step.player.tile(view), tile, direction));
+        let orders = |view: usize| self.0[view].and(orders_of_step(streets, step.player[view], tile, direction));
         let after = Self([orders(0), orders(1)]);
         (!after.0.iter().all(|orders| orders.is_empty())).then_some(after)
     }
@@ -60,7 +60,7 @@ impl Deer {
         let at = streets.position(tile);
         let mut after = self.clone();
         for (view, ranges) in after.0.iter_mut().enumerate() {
-            let player = streets.position(step.player.tile(view));
+            let player = streets.position(step.player[view]);
             let distance_squared = squared_distance(at, player);
             let to_player = Ranking::new(at, options, facing, player);
             let to_home = home.map(|home| Ranking::new(at, options, facing, home));
@@ -157,7 +157,7 @@ impl Owls {
     pub fn look(&mut self, step: &Step) {
         let clock = step.tick.saturating_sub(1);
         for (view, minutes) in self.minutes.iter_mut().enumerate() {
-            let seen = step.player.tile(view);
+            let seen = step.player[view];
             for (windows, minute) in minutes.iter_mut().zip(1..) {
                 look(windows, clock % minute, seen);
             }

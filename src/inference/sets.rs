@@ -1,13 +1,12 @@
 //! The sets of hypotheses about the styles, and how one move narrows them down.
 
-use super::hawk::{Hawk, HawkSets};
+use super::hawk::HawkSets;
 use super::hawk_explanation::FEW_POSTS_MAX;
 use super::learner::Learner;
 use super::observed_game::{ObservedGame, ThreatMemory};
 use super::paths::{Deer, Owls, Sharks};
 use super::picks::{Pick, Picks, pick};
 use super::streets::{Step, Streets};
-use super::variants::Parameter;
 use crate::game::{Rules, Style};
 use crate::search::Deadline;
 
@@ -126,52 +125,6 @@ pub(super) fn game_step(
                 true
             }
         },
-    }
-}
-
-pub(super) fn sizes(sets: &Sets, hawk: Option<&Hawk>, style: Style) -> Vec<(Parameter, usize)> {
-    let views = |alive: [bool; 2]| alive.iter().filter(|&&alive| alive).count();
-    match style {
-        Style::Shark => {
-            let orders = sets.sharks.0;
-            vec![
-                (Parameter::SharkView, views(orders.map(|orders| !orders.is_empty()))),
-                (Parameter::SharkPathOrder, orders[0].or(orders[1]).len() as usize),
-            ]
-        }
-        Style::Deer => {
-            let orders = [0, 1].map(|view| sets.deer.orders(view));
-            let alive = sets.deer.0.iter().flatten().filter(|(low, high)| low <= high);
-            let range = alive.fold((u32::MAX, 0), |all, range| (all.0.min(range.0), all.1.max(range.1)));
-            vec![
-                (Parameter::DeerView, views(orders.map(|orders| !orders.is_empty()))),
-                (Parameter::OptionOrder, orders[0].or(orders[1]).and(sets.picks.orders()).len() as usize),
-                (Parameter::DeerShyDistance, range.1.saturating_sub(range.0) as usize),
-            ]
-        }
-        Style::Owl => {
-            let Some(owls) = &sets.owls else { return Vec::new() };
-            let alive = |view: usize| owls.minutes[view].iter().filter(|windows| !windows.is_empty()).count();
-            let windows =
-                owls.minutes.iter().flatten().flatten().map(|window| usize::from(window.to - window.from) + 1);
-            vec![
-                (Parameter::OwlView, views([alive(0) > 0, alive(1) > 0])),
-                (Parameter::OwlMinute, alive(0) + alive(1)),
-                (Parameter::OwlWindow, windows.sum()),
-                (Parameter::SharedPathOrder, owls.orders().len() as usize),
-            ]
-        }
-        Style::Hawk => {
-            let Some(hawk) = hawk else { return Vec::new() };
-            let found = hawk.sets();
-            vec![
-                (Parameter::HawkView, views(found.orders.map(|orders| !orders.is_empty()))),
-                (Parameter::HawkPatience, found.patience.count_ones() as usize),
-                (Parameter::HawkRest, found.rest.count_ones() as usize),
-                (Parameter::SharedPathOrder, found.orders[0].or(found.orders[1]).len() as usize),
-            ]
-        }
-        Style::Goldfish | Style::Bull => vec![(Parameter::OptionOrder, sets.picks.orders().len() as usize)],
     }
 }
 

@@ -114,26 +114,13 @@ pub struct ObservedPose {
 #[derive(Clone, Debug)]
 pub struct Step {
     pub tick: u16,
-    /// In the first tick, the stale tile is [`Streets::nowhere`], because there is no previous
-    /// tick.
-    pub player: Views,
+    /// The player's tile in each view (0 stale, 1 present). In the first tick, the stale tile is
+    /// [`Streets::nowhere`], because there is no previous tick.
+    pub player: [u16; 2],
     /// Each threat's tile before the step, and the step's direction; `None` if the threat stayed.
     pub threats: Vec<(u16, Option<Direction>)>,
     /// Each threat's direction before the step, if known.
     pub facing: Vec<Option<Direction>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Views {
-    pub stale: u16,
-    pub present: u16,
-}
-
-impl Views {
-    /// The player's tile in a view (0 stale, 1 present).
-    pub fn tile(self, view: usize) -> u16 {
-        if view == 0 { self.stale } else { self.present }
-    }
 }
 
 /// A style and its word in the messages.

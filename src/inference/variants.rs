@@ -2,10 +2,10 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::game::{
-    Direction, PeriodTicks, Personalities, Personality, PhaseClocks, Rules, Style, StyleNames, View, World, WorldError,
-};
+use crate::game::{Direction, Personalities, Personality, Rules, Style, StyleNames, View, World, WorldError};
 use crate::search::Generator;
+
+use super::clock::PeriodsAndClocks;
 
 /// Lists the parameters: each with its field in a rules file, and the styles whose threats' moves
 /// depend on it (none if all threats' moves do).
@@ -122,7 +122,7 @@ impl Parameter {
                 _ => format!("{personality} threats move every {value} ticks"),
             },
             Self::PhaseClock(personality) => {
-                let tick = u32::from(phase_clock(rules.phase_clocks, personality)) + 2;
+                let tick = u32::from(PeriodsAndClocks::from_rules(rules).clocks[personality as usize - 1]) + 2;
                 format!("threats are {personality} from tick {tick} on")
             }
             Self::OptionOrder => format!("a tile's options are listed in the order {value}"),
@@ -179,10 +179,16 @@ impl Parameter {
     fn draw(self, rules: &mut Rules, random: &mut Generator) {
         let mut between = |low: usize, high: usize| low + random.below(high - low + 1);
         match self {
-            Self::PeriodTicks(personality) => *period_mut(&mut rules.period_ticks, personality) = between(1, 7) as u8,
+            Self::PeriodTicks(personality) => {
+                let mut found = PeriodsAndClocks::from_rules(rules);
+                found.periods[personality as usize] = between(1, 7) as u8;
+                *rules = found.apply(rules);
+            }
             Self::PhaseClock(personality) => {
-                let clock = phase_clock_mut(&mut rules.phase_clocks, personality);
+                let mut found = PeriodsAndClocks::from_rules(rules);
+                let clock = &mut found.clocks[personality as usize - 1];
                 *clock = (usize::from(*clock) + between(0, 180)).saturating_sub(90) as u16;
+                *rules = found.apply(rules);
             }
             Self::OptionOrder => random.shuffle(&mut rules.option_order),
             Self::SharedPathOrder => random.shuffle(&mut rules.shared_path_order),
@@ -285,36 +291,6 @@ pub fn first_direction(rules: &Rules) -> Result<Direction, WorldError> {
     let layout = crate::game::Layout::parse("PG").expect("a drawing");
     let world = World::new(&layout, rules)?;
     Ok(world.threat(&world.start(), 0).direction)
-}
-
-/// The clock value (tick - 1) after which threats have this personality; 0 for lazy.
-pub(super) fn phase_clock(clocks: PhaseClocks, personality: Personality) -> u16 {
-    match personality {
-        Personality::Lazy => 0,
-        Personality::Tease => clocks.tease,
-        Personality::Awake => clocks.awake,
-        Personality::Hungry => clocks.hungry,
-        Personality::Insane => clocks.insane,
-    }
-}
-
-pub(super) fn phase_clock_mut(clocks: &mut PhaseClocks, personality: Personality) -> &mut u16 {
-    match personality {
-        Personality::Lazy | Personality::Tease => &mut clocks.tease,
-        Personality::Awake => &mut clocks.awake,
-        Personality::Hungry => &mut clocks.hungry,
-        Personality::Insane => &mut clocks.insane,
-    }
-}
-
-pub(super) fn period_mut(periods: &mut PeriodTicks, personality: Personality) -> &mut u8 {
-    match personality {
-        Personality::Lazy => &mut periods.lazy,
-        Personality::Tease => &mut periods.tease,
-        Personality::Awake => &mut periods.awake,
-        Personality::Hungry => &mut periods.hungry,
-        Personality::Insane => &mut periods.insane,
-    }
 }
 
 const VIEWS: [View; 2] = [View::Stale, View::Present];
