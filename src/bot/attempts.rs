@@ -39,10 +39,8 @@ const ATTEMPTS: [Attempt; 12] = [
     Attempt::slack(1),
 ];
 
-/// The first row to try if the rules are in doubt.
+/// The first row to try if the threats' next moves are in doubt.
 pub(super) const READY: usize = 0;
-/// The first row to try after an unexpected move.
-pub(super) const GUARDED: usize = 3;
 /// The first row to try otherwise.
 pub(super) const SLACK: usize = 8;
 
@@ -80,7 +78,6 @@ pub(super) struct Attempts {
     /// The tick in which the rows are tried again from the first.
     retry_tick: u16,
     retry_ticks: u16,
-    early: Option<EarlyPhase>,
     /// Decides if no attempt succeeds.
     planner: Box<dyn Planner>,
 }
@@ -103,7 +100,6 @@ impl Attempts {
             next_row: 0,
             retry_tick: 0,
             retry_ticks: RETRY_TICKS,
-            early: None,
             planner: options.planner.build(options.seed),
         }
     }
@@ -182,14 +178,11 @@ impl Attempts {
     fn attempt(&mut self, row: usize, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<FilteredPlan> {
         let Attempt { ready_ticks, guard, guard_ticks, slack_moves, divisor } = ATTEMPTS[row];
         let tick = state.tick();
-        if ready_ticks > 0 && !self.early.as_ref().is_some_and(|early| early.is_next(world, tick)) {
-            self.early = Some(EarlyPhase::new(world, tick)?);
-        }
         let mut share = part(meter.remaining(), divisor);
+        let early = if ready_ticks > 0 { Some(EarlyPhase::new(world, tick)?) } else { None };
         let guard = guard.map(|when| Guard { when, until_tick: tick.saturating_add(guard_ticks) });
         let slack = Slack { moves: slack_moves };
-        let readiness =
-            self.early.as_ref().filter(|_| ready_ticks > 0).map(|early| early.until(tick + ready_ticks, share));
+        let readiness = early.as_ref().map(|early| early.until(tick + ready_ticks, share));
         let mut filters: Vec<&dyn Filter> = Vec::new();
         filters.extend(guard.as_ref().map(|guard| guard as &dyn Filter));
         filters.extend(readiness.as_ref().map(|readiness| readiness as &dyn Filter));

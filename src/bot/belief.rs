@@ -6,8 +6,8 @@
 //! them, the tracker generates new ones. Plans use the *best* hypothesis, the first of those left.
 //!
 //! A threat of unknown style, or with too many mispredictions, is *unmodelled*: plans do not predict
-//! its moves. Its hypotheses are of every style, unless the map is too large. Once the threats have
-//! moved a few times, the most specific style that is left becomes the threat's style.
+//! its moves. Its hypotheses are of every style. Once the threats have moved a few times, the most
+//! specific style that is left becomes the threat's style.
 
 use crate::game::{Layout, Position, Spawn, Style, Threat, World, WorldError};
 use crate::planner::ObservedThreat;

@@ -9,7 +9,7 @@
 //! Without a safe exploring step, the planned step is kept if the player survives the game with
 //! unknown tiles open (*optimistic*), and for some time with them closed (*pessimistic*).
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 
 use crate::game::{BreadthFirst, LAST_TICK, Move, Mover, Position, State, Tile, World};
 use crate::planner::{Budget, Choice, Source};
@@ -45,14 +45,22 @@ pub(super) struct Explorer<'a> {
     state: &'a State,
     seed: u64,
     meter: RefCell<BudgetMeter>,
+    /// The last world with closed tiles, because a change of tiles takes longer than other changes.
+    closed: &'a Cell<Option<World>>,
     /// The result of [`longest_survival`] on visited tiles after [`Move::Stay`].
     survival_staying: OnceCell<u16>,
 }
 
 impl<'a> Explorer<'a> {
-    pub fn new(tracker: &'a Tracker, state: &'a State, seed: u64, budget: Budget) -> Self {
+    pub fn new(
+        tracker: &'a Tracker,
+        state: &'a State,
+        closed: &'a Cell<Option<World>>,
+        seed: u64,
+        budget: Budget,
+    ) -> Self {
         let meter = RefCell::new(BudgetMeter::new(budget));
-        Self { tracker, state, seed, meter, survival_staying: OnceCell::new() }
+        Self { tracker, state, seed, meter, closed, survival_staying: OnceCell::new() }
     }
 
     pub fn simulated_ticks(&self) -> u64 {
@@ -177,8 +185,10 @@ impl<'a> Explorer<'a> {
         let Tracker { tick, player, map, beliefs, .. } = self.tracker;
         let mut layout = map.layout.clone();
         tiles.for_each(|position| layout.set_tile(position, Tile::SeeThrough));
-        let mut world = beliefs.world.clone();
+        let cached = self.closed.take().filter(|world| world.rules() == beliefs.world.rules());
+        let mut world = cached.unwrap_or_else(|| beliefs.world.clone());
         world.set_layout(&layout).ok()?;
+        self.closed.set(Some(world.clone()));
         let state = world.state_at(*tick, *player, &beliefs.best).ok()?;
         Some((world, state))
     }

@@ -61,7 +61,11 @@ pub(super) struct EarlyPhase {
 impl EarlyPhase {
     /// `None` if no quicker phase begins after `tick`, or if its period exceeds [`PERIOD_MAX`].
     pub fn new(world: &World, tick: u16) -> Option<Self> {
-        let period_ticks = Self::period_after(world, tick)?;
+        let clock = world.clock();
+        let (phase, current) = (clock.personality_at(tick - 1), clock.period_ticks_at(tick - 1));
+        let later = Personality::ALL.into_iter().filter(|&later| later as u8 > phase as u8);
+        let quicker = later.map(|later| world.rules().period_ticks.of(later)).find(|&later| later < current);
+        let period_ticks = quicker.filter(|&period_ticks| period_ticks <= PERIOD_MAX)?;
         let early = |first_tick: u8| {
             let clock = u16::from(first_tick) - 1;
             let rules = Rules {
@@ -79,18 +83,6 @@ impl EarlyPhase {
         };
         let worlds = (1..=period_ticks).map(early).collect::<Option<Vec<World>>>()?;
         Some(Self { period_ticks, worlds })
-    }
-
-    fn period_after(world: &World, tick: u16) -> Option<u8> {
-        let clock = world.clock();
-        let (phase, period_ticks) = (clock.personality_at(tick - 1), clock.period_ticks_at(tick - 1));
-        let later = Personality::ALL.into_iter().filter(|&later| later as u8 > phase as u8);
-        let quicker = later.map(|later| world.rules().period_ticks.of(later)).find(|&later| later < period_ticks);
-        quicker.filter(|&period_ticks| period_ticks <= PERIOD_MAX)
-    }
-
-    pub fn is_next(&self, world: &World, tick: u16) -> bool {
-        Self::period_after(world, tick) == Some(self.period_ticks)
     }
 
     /// The world in which the threats move as if the quicker phase began in the tick of `state`.
@@ -157,7 +149,6 @@ mod tests {
             };
             let begun = World::new(&layout, &Rules { phase_clocks, ..Rules::BLITZ_2025 }).expect("a map");
             let early = EarlyPhase::new(&world, tick).expect("a quicker phase");
-            assert!(early.is_next(&world, tick));
             let state = world.state_at(tick, layout.player, &threats).expect("a state");
             for ahead in tick..tick + 20 {
                 let [found, right] =

@@ -60,7 +60,7 @@ pub(super) fn observe(
         game => game.insert(Game::new(decoded)),
     };
     current.message_tick = decoded.message_tick;
-    current.history.named_before = std::mem::replace(&mut current.history.named, decoded.named.clone());
+    current.history.rename(&decoded.named);
     current.history.queue.push_back(observation.clone());
     current.tracking = track(current.tracking.take(), &current.map, &mut current.history, options, deadlines);
     current.learning.keep(observation);

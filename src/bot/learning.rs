@@ -1,10 +1,9 @@
 //! Infers the server's rules once the threats break the expected rules.
 //!
 //! After the first misprediction, or if a style has an unknown name, a [`Learner`] follows the
-//! game, unless learning is disabled or the map is too large. When its best explanation has new
-//! rules, a new tracker replays the game under these rules. The new tracker replaces the old one if
-//! it has fewer mispredictions or none. Learning stops after a missed message, or if no rules explain a
-//! threat of known style.
+//! game, unless learning is disabled. When its best explanation has new rules, a [`Replay`] of the
+//! game tests them. The replay's beliefs replace the tracker's if they have fewer mispredictions or
+//! none. Learning stops after a missed message, or if no rules explain a threat of known style.
 
 use crate::game::{FIRST_TICK, Move, Rules, State, Style, World};
 use crate::inference::{Conclusion, Learner, Streets, StyleWord, differences};
@@ -53,7 +52,7 @@ impl Learning {
         }
     }
 
-    /// Replaces the tracker if other rules or styles fit better, and then returns all
+    /// Replaces the beliefs if other rules or styles fit better, and then returns all
     /// conclusions. If no rules explain a threat of known style, stops learning and says so.
     pub fn learn(
         &mut self,

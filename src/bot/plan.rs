@@ -14,11 +14,13 @@
 //! The threats' next moves are in doubt if the bot has learnt rules in this game, if earlier games
 //! cast doubt on the rules, or after an unexpected move that the bot is still trying to explain.
 
-use crate::game::State;
+use std::cell::Cell;
+
+use crate::game::{State, World};
 use crate::planner::{Budget, CautiousRules, Choice, PlannerFailure, SmitsimaxRules};
 use crate::search::{BudgetMeter, now};
 
-use super::attempts::{Attempts, GUARDED, READY, SLACK};
+use super::attempts::{Attempts, READY, SLACK};
 use super::belief::Beliefs;
 use super::deadline::part;
 use super::decision::BotError;
@@ -34,11 +36,13 @@ use super::tracker::Tracker;
 const PLAYED_OUT_MAX: usize = 32;
 /// A `smitsimax` decision with this limit takes about five milliseconds.
 const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
+
 #[derive(Default)]
 pub(super) struct Planning {
     /// The attempts, with the [`Beliefs::world_count`] and the doubt for which they were created.
     attempts: Option<((u32, Doubt), Attempts)>,
     hedged: HedgedPlanner,
+    closed: Cell<Option<World>>,
     smitsimax: SmitsimaxRules,
 }
 
@@ -49,25 +53,22 @@ enum Doubt {
     None,
     /// The threats' hidden memories, because the bot joined or rejoined a running game.
     Memories,
-    /// The threats' next moves after an unexpected move, while the learner is looking for rules
-    /// that explain it and several hidden states are possible.
-    Surprise,
-    Rules,
+    /// The threats' next moves, because the rules are in doubt, or because several hidden states are
+    /// possible while the learner is looking for rules that explain an unexpected move.
+    Moves,
 }
 
 impl Doubt {
     fn assess(tracker: &Tracker, options: &BotOptions, learning: &Learning) -> Self {
-        let is_surprised = || tracker.beliefs.mispredictions().iter().any(|&count| count > 0);
+        let beliefs = &tracker.beliefs;
         if options.doubts_rules || learning.has_learnt() {
-            Self::Rules
-        } else if !tracker.beliefs.is_ambiguous() {
+            Self::Moves
+        } else if !beliefs.is_ambiguous() {
             Self::None
-        } else if is_surprised() {
-            if learning.has_learner() { Self::Surprise } else { Self::None }
-        } else if tracker.has_joined() {
-            Self::Memories
+        } else if beliefs.mispredictions().iter().any(|&count| count > 0) {
+            if learning.has_learner() { Self::Moves } else { Self::None }
         } else {
-            Self::None
+            if tracker.has_joined() { Self::Memories } else { Self::None }
         }
     }
 }
@@ -100,10 +101,12 @@ pub(super) fn decide(
     }
     let doubt = Doubt::assess(tracker, options, learning);
     let mut meter = BudgetMeter::new(budget);
-    if doubt == Doubt::Memories && options.makes_own_plans() && !tracker.map.should_explore() {
-        if let Some(choice) = planning.hedged.decide(tracker, &state, options.seed, &mut meter) {
-            return Ok(choice);
-        }
+    if doubt == Doubt::Memories
+        && options.makes_own_plans()
+        && !tracker.map.should_explore()
+        && let Some(choice) = planning.hedged.decide(tracker, &state, options.seed, &mut meter)
+    {
+        return Ok(choice);
     }
     let choice =
         planning.decide(tracker, &state, doubt, options, &mut meter).inspect_err(|_| planning.attempts = None)?;
@@ -122,18 +125,20 @@ impl Planning {
         let explores = options.makes_own_plans() && tracker.map.should_explore();
         if explores {
             let share = Budget { ticks: part(meter.remaining(), 2).ticks, ..meter.remaining() };
-            let explorer = Explorer::new(tracker, state, options.seed, share);
+            let explorer = Explorer::new(tracker, state, &self.closed, options.seed, share);
             let step = explorer.exploring_step();
             meter.add_search(explorer.simulated_ticks());
             if let Some(step) = step {
                 return Ok(step);
             }
         }
-        let choice = self.plan(tracker, state, doubt, options, meter)?;
         if !explores {
-            return Ok(choice);
+            return self.plan(tracker, state, doubt, options, meter);
         }
-        let explorer = Explorer::new(tracker, state, options.seed, meter.remaining());
+        let mut share = BudgetMeter::new(part(meter.remaining(), 2));
+        let choice = self.plan(tracker, state, doubt, options, &mut share)?;
+        meter.add_search(share.ticks());
+        let explorer = Explorer::new(tracker, state, &self.closed, options.seed, meter.remaining());
         let checked = explorer.check(choice);
         meter.add_search(explorer.simulated_ticks());
         Ok(checked)
@@ -150,8 +155,7 @@ impl Planning {
         let key = (tracker.beliefs.world_count, doubt);
         if self.attempts.as_ref().is_none_or(|(known, _)| *known != key) {
             let first = match doubt {
-                Doubt::Rules => READY,
-                Doubt::Surprise => GUARDED,
+                Doubt::Moves => READY,
                 Doubt::None | Doubt::Memories => SLACK,
             };
             let first = Some(first).filter(|_| options.makes_own_plans());

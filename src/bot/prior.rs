@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 
-use crate::game::{Direction, FIRST_TICK, Layout, Mover, Position, Threat, World};
+use crate::game::{Layout, Position, Threat, World};
 use crate::search::Deadline;
 
 /// Maximum hypotheses per threat. Initially, even a hawk on the largest map has fewer.
@@ -32,49 +32,15 @@ pub(super) struct PriorContext<'a> {
     pub player: Position,
     pub limit: HypothesisLimit,
     pub tiles_by_distance: OnceCell<Vec<Position>>,
-    pub player_steps: OnceCell<Vec<u16>>,
-    pub last_look: OnceCell<Option<u16>>,
 }
 
 impl<'a> PriorContext<'a> {
     pub fn new(layout: &'a Layout, world: &'a World, tick: u16, player: Position, limit: HypothesisLimit) -> Self {
-        Self {
-            layout,
-            world,
-            tick,
-            player,
-            limit,
-            tiles_by_distance: OnceCell::new(),
-            player_steps: OnceCell::new(),
-            last_look: OnceCell::new(),
-        }
+        Self { layout, world, tick, player, limit, tiles_by_distance: OnceCell::new() }
     }
 
     pub fn moves_before(&self, tick: u16) -> u16 {
         self.world.clock().moves_before(tick)
-    }
-
-    /// True if a step along the shared path to `target` may have led the threat to this pose.
-    pub fn is_led_to(&self, position: Position, direction: Direction, target: Position) -> bool {
-        let (graph, before) = (self.world.graph(), position.towards(direction.reverse()));
-        let (Some(before), Some(target)) = (graph.tile(before), graph.tile(target)) else { return false };
-        let nearer = self.world.route_bits(target, before);
-        let mut order = self.world.rules().shared_path_order.into_iter();
-        order.find(|&step| nearer >> step as u8 & 1 == 1) == Some(direction)
-    }
-
-    /// True if the player may have been on this tile when the owls last looked.
-    pub fn could_be_seen(&self, tile: Position) -> bool {
-        let Some(looked) = *self.last_look.get_or_init(|| self.find_last_look()) else { return false };
-        let graph = self.world.graph();
-        let (Some(player), Some(tile)) = (graph.tile(self.player), graph.tile(tile)) else { return true };
-        let steps = self.player_steps.get_or_init(|| graph.distances(Mover::Player, player));
-        steps[usize::from(tile)] <= self.tick - looked
-    }
-
-    fn find_last_look(&self) -> Option<u16> {
-        let clock = self.world.clock();
-        (FIRST_TICK..self.tick).rev().find(|&tick| clock.threats_move(tick) && clock.owls_look(tick))
     }
 
     pub fn tiles_by_distance(&self) -> &[Position] {
@@ -109,7 +75,7 @@ impl HypothesisLimit {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Conduct {
     /// The threat has followed its style and the rules. The draw count of a goldfish is then known,
-    /// and fewer memories of owls and hawks are possible.
+    /// and fewer memories of hawks are possible.
     ByTheRules,
     Unknown,
 }

@@ -45,19 +45,16 @@ impl Gap<'_> {
         count_explained: impl Fn(&Path) -> usize,
         deadline: Deadline,
     ) -> Path {
+        let (distances, mut random) = (self.distances(), Generator::from_seed(self.first_tick.into()));
+        let likely = self.likely_paths(sent).into_iter().filter(|path| path.last() == Some(&self.to));
+        let random = (0..RANDOM_PATHS_MAX).filter_map(|_| self.random_path(&distances, &mut random));
         let mut best: Option<(usize, Path)> = None;
-        let random = self.random_paths();
-        for path in self.likely_paths(sent).into_iter().map(Some).chain(random) {
-            if let Some(path) = path.filter(|path| path.last() == Some(&self.to)) {
-                let explained = count_explained(&path);
-                if best.as_ref().is_none_or(|&(most, _)| explained > most) {
-                    best = Some((explained, path));
-                }
-                if explained == threats {
-                    break;
-                }
+        for path in likely.chain(random) {
+            let explained = count_explained(&path);
+            if best.as_ref().is_none_or(|&(most, _)| explained > most) {
+                best = Some((explained, path));
             }
-            if deadline.is_past() {
+            if explained == threats || deadline.is_past() {
                 break;
             }
         }
@@ -107,15 +104,6 @@ impl Gap<'_> {
             path.push(position);
         }
         path
-    }
-
-    fn random_paths(&self) -> impl Iterator<Item = Option<Path>> {
-        let mut drawn: Option<(Vec<u16>, Generator)> = None;
-        (0..RANDOM_PATHS_MAX).map(move |_| {
-            let (distances, random) =
-                drawn.get_or_insert_with(|| (self.distances(), Generator::from_seed(self.first_tick.into())));
-            self.random_path(distances, random)
-        })
     }
 
     fn random_path(&self, distances: &[u16], random: &mut Generator) -> Option<Path> {

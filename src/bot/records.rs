@@ -9,7 +9,8 @@ use super::observation::Observation;
 pub(super) struct History {
     /// The threats' styles and words in the last message.
     pub named: Vec<StyleWord>,
-    pub named_before: Vec<StyleWord>,
+    /// The index and the new style of each threat whose style changed with the last message.
+    pub restyled: Vec<(usize, Option<Style>)>,
     /// Observations that the tracker has not processed yet, oldest first.
     pub queue: VecDeque<Observation>,
     /// Sent moves whose effects the tracker has not observed yet.
@@ -22,9 +23,13 @@ impl History {
         self.sent.retain(|sent| sent.tick >= tick);
     }
 
-    pub fn restyled(&self) -> Vec<(usize, Option<Style>)> {
-        let styles = self.named_before.iter().zip(&self.named).map(|(before, now)| (before.style, now.style));
-        styles.enumerate().filter(|(_, (before, now))| before != now).map(|(index, (_, now))| (index, now)).collect()
+    pub fn rename(&mut self, named: &[StyleWord]) {
+        let styles = self.named.iter().zip(named).map(|(before, now)| (before.style, now.style)).enumerate();
+        let changed = styles.filter(|(_, (before, now))| before != now);
+        self.restyled = changed.map(|(index, (_, now))| (index, now)).collect();
+        if self.named != named {
+            self.named = named.to_vec();
+        }
     }
 
     pub fn styles(&self) -> Vec<Option<Style>> {

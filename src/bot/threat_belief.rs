@@ -252,17 +252,8 @@ impl ThreatBelief {
         if moves == 0 && self.is_spawn_known {
             return vec![hypothesis(blank)];
         }
-        // Tiles are sorted by distance to the player. If the threat has kept the rules, tiles
-        // towards which its last step may have led come first.
         let max = context.limit.now();
         let tiles = || context.tiles_by_distance().iter();
-        let likeliest_first = || {
-            let mut sorted: Vec<&Position> = tiles().collect();
-            if keeps_rules {
-                sorted.sort_by_cached_key(|&&tile| !context.is_led_to(self.position, self.direction, tile));
-            }
-            sorted
-        };
         let remembers = |&tile: &Position| Threat { remembered: Some(tile), ..blank };
         let has_seen = |&tile: &Position| Threat { seen: Some(tile), ..blank };
         let patrols = |&tile: &Position| Threat { post: Some(tile), ..blank };
@@ -271,15 +262,12 @@ impl ThreatBelief {
         match style.memory() {
             StyleMemory::Spawn if !self.is_spawn_known => tiles().map(with_home).take(max).collect(),
             StyleMemory::Nothing | StyleMemory::Spawn => vec![hypothesis(blank)],
-            StyleMemory::LastLook => {
-                let looked = likeliest_first().into_iter().filter(|tile| !keeps_rules || context.could_be_seen(**tile));
-                looked.map(remembers).chain([blank]).map(hypothesis).take(max).collect()
-            }
+            StyleMemory::LastLook => tiles().map(remembers).chain([blank]).map(hypothesis).take(max).collect(),
             StyleMemory::Target => {
                 let rules = context.world.rules();
                 let (patience, rest) = (rules.hawk_patience_moves as i8, rules.hawk_rest_moves as i8);
                 let idle = (0..=patience).chain(-rest..0).map(waits);
-                let sightings = likeliest_first().into_iter().map(has_seen);
+                let sightings = tiles().map(has_seen);
                 if keeps_rules {
                     let posts = context.world.best_intersections().into_iter().map(|tile| patrols(&tile));
                     return idle.chain(posts).chain(sightings).map(hypothesis).take(max).collect();

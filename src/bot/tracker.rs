@@ -66,7 +66,7 @@ pub(super) fn track(
             if history.queue.len() == 1 {
                 inference = deadlines.inference;
             }
-            restyled = history.restyled();
+            restyled = std::mem::take(&mut history.restyled);
             tracker
         }
         building => {
