@@ -137,6 +137,6 @@ fn decision() {
     for _ in 0..DECISIONS {
         let message = GameMessage::of(&world, &state, "bench");
         let decision = measured(|| bot.next_action(&message)).expect("a decision");
-        world.step(&mut state, decision.player_move);
+        world.step_unchecked(&mut state, decision.player_move);
     }
 }

@@ -27,7 +27,7 @@ impl Planner for Patient {
         for first in world.moves(state) {
             let (mut ahead, mut next) = (state.clone(), first);
             while !ahead.is_over() && meter.tick().is_ok() {
-                world.step(&mut ahead, next);
+                world.step_unchecked(&mut ahead, next);
                 next = Move::Stay;
             }
             if ahead.tick() > best.1 {
@@ -43,7 +43,7 @@ fn score(world: &World, planner: &mut dyn Planner) -> Result<u32, PlannerFailure
     let mut state = world.start();
     while !state.is_over() {
         let choice = planner.decide(world, &state, Budget::ticks(2_000))?;
-        world.step(&mut state, choice.player_move);
+        world.step_unchecked(&mut state, choice.player_move);
     }
     Ok(world.score(&state))
 }

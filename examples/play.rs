@@ -3,7 +3,7 @@
 
 use std::error::Error;
 
-use getaway::game::{Layout, Rules, World};
+use getaway::game::{Game, Layout, Rules};
 use getaway::planner::{Budget, DEFAULT_NAME, by_name};
 
 const MAP: &str = "
@@ -17,15 +17,15 @@ const MAP: &str = "
 
 fn main() -> Result<(), Box<dyn Error>> {
     let name = std::env::args().nth(1).unwrap_or_else(|| DEFAULT_NAME.to_owned());
-    let world = World::new(&Layout::parse(MAP)?, &Rules::BLITZ_2025)?;
+    let mut game = Game::new(&Layout::parse(MAP)?, &Rules::BLITZ_2025)?;
     let mut planner = by_name(&name, 1)?;
-    let mut state = world.start();
-    while !state.is_over() {
-        let choice = planner.decide(&world, &state, Budget::ticks(20_000))?;
-        let at = world.player(&state);
+    while !game.state().is_over() {
+        let (world, state) = (game.world(), game.state());
+        let choice = planner.decide(world, state, Budget::ticks(20_000))?;
+        let at = world.player(state);
         println!("tick {}: at ({}, {}), {:?} by {}", state.tick(), at.x, at.y, choice.player_move, choice.source);
-        world.step(&mut state, choice.player_move);
+        game.play(choice.player_move)?;
     }
-    println!("{} points", world.score(&state));
+    println!("{} points", game.score());
     Ok(())
 }

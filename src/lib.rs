@@ -1,15 +1,25 @@
 //! **getaway** reimplements the car chase of Coveo's *Blitz 2025* exactly, and plans whole games.
 //!
-//! Play a game by the server's rules, with one command per tick:
+//! To use the library beside a checkout of its repository, add these lines to `Cargo.toml`:
+//!
+//! ```toml
+//! [dependencies]
+//! getaway = { path = "../getaway" }
+//! ```
+//!
+//! In the checkout, `cargo run --release --example NAME` runs the examples `play`, `solve` and
+//! `custom_planner`.
+//!
+//! Play a game by the server's rules, with one move per tick:
 //!
 //! ```
-//! use getaway::game::{Action, Direction, Layout, Rules, World};
+//! use getaway::game::{Direction, Game, Layout, Move, PlayError, Rules};
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
-//! let world = World::new(&layout, &Rules::BLITZ_2025)?;
-//! let mut state = world.start();
-//! world.play(&mut state, &[Action::Move(Direction::Right)])?;
-//! assert_eq!((state.tick(), world.player(&state).x), (2, 2));
+//! let mut game = Game::new(&layout, &Rules::BLITZ_2025)?;
+//! assert_eq!(game.play(Move::Left), Err(PlayError::Blocked(Direction::Left)));
+//! game.play(Move::Right)?;
+//! assert_eq!((game.state().tick(), game.world().player(game.state()).x), (2, 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -43,7 +53,7 @@
 //! let mut state = world.start();
 //! for _ in 0..5 {
 //!     let choice = planner.decide(&world, &state, Budget::ticks(100))?;
-//!     world.step(&mut state, choice.player_move);
+//!     world.play(&mut state, choice.player_move)?;
 //! }
 //! assert_eq!(state.tick(), 6);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -53,8 +63,8 @@
 
 pub mod batch;
 pub mod bot;
+#[doc(hidden)]
 pub mod files;
-pub mod fnv;
 pub mod game;
 pub mod inference;
 pub mod map;
@@ -63,4 +73,5 @@ pub mod protocol;
 pub mod recording;
 pub mod search;
 pub mod solve;
+#[doc(hidden)]
 pub mod text;

@@ -36,7 +36,7 @@ impl PlannedGame {
         let mut end = world.start();
         for &player_move in &plan {
             assert!(!end.is_over(), "{}: the plan continues after the end of the game", map.name);
-            world.step(&mut end, player_move);
+            world.step_unchecked(&mut end, player_move);
         }
         assert_eq!((end.tick(), end.is_caught()), (LAST_TICK + 1, false), "{}: the plan does not survive", map.name);
         let checksum = world.fingerprint(&end);
@@ -47,7 +47,7 @@ impl PlannedGame {
     pub fn replay(&self, start: &State) -> u64 {
         let mut state = start.clone();
         for &player_move in &self.plan {
-            self.world.step(&mut state, player_move);
+            self.world.step_unchecked(&mut state, player_move);
         }
         let checksum = self.world.fingerprint(&state);
         assert_eq!(checksum, self.checksum, "the replay ended in a different state");
@@ -100,7 +100,7 @@ fn recorded_plan(map: &Map, rules: &Rules, path: &Path) -> Vec<Move> {
     let trace = Trace::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let world = World::new(&map.layout, rules).expect("a map that is played in a trace");
     let mut state = world.start();
-    let mut play = |actions: &[_]| world.play(&mut state, actions).expect("a trace ends with its game");
+    let mut play = |actions: &[_]| world.play_command(&mut state, actions).expect("a trace ends with its game");
     trace.ticks.iter().map(|tick| play(tick.actions.as_deref().unwrap_or_default())).collect()
 }
 
@@ -113,7 +113,7 @@ pub fn play_at_random(world: &World, start: &State, ticks: u32) -> u64 {
     for _ in 0..ticks {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let choice = ((random >> 32) * Move::ALL.len() as u64) >> 32;
-        world.step(&mut state, Move::ALL[choice as usize]);
+        world.step_unchecked(&mut state, Move::ALL[choice as usize]);
         if state.is_over() {
             checksum = checksum.rotate_left(5) ^ u64::from(state.tick());
             state.clone_from(start);

@@ -1,8 +1,5 @@
 //! Hashes the sources on which results depend. All machines of a cluster must have the same hash.
 
-#[path = "../../src/fnv.rs"]
-mod fnv;
-
 use std::fs;
 use std::hash::Hasher;
 use std::path::{Path, PathBuf};

@@ -136,7 +136,7 @@ impl Features {
         for player_move in world.moves(state) {
             if now.wait == 0 {
                 let mut next = state.clone();
-                world.step(&mut next, player_move);
+                world.step_unchecked(&mut next, player_move);
                 let moved = threat_tiles(world, &next);
                 if moved[..outcomes.threat_count] != outcomes.threats[..outcomes.threat_count] {
                     if outcomes.count > 0 {

@@ -228,7 +228,7 @@ impl BatchPart<'_> {
                 continue;
             }
             let tick = state.tick();
-            setup.world.step(state, player_move);
+            setup.world.step_unchecked(state, player_move);
             (*reward, *termination) = (f32::from(state.tick() - tick), state.is_over().into());
         }
     }

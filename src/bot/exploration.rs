@@ -151,7 +151,7 @@ impl<'a> Explorer<'a> {
         target_tick: u16,
     ) -> u16 {
         if !state.is_over() {
-            world.step(&mut state, player_move);
+            world.step_unchecked(&mut state, player_move);
         }
         longest_survival(world, &state, target_tick, (states_max, self.seed), &mut self.meter.borrow_mut())
     }

@@ -185,7 +185,7 @@ mod tests {
             let mut moves = 0;
             while !waiting.is_over() && moves < SLACK_MOVES {
                 moves += u8::from(world.threats_move(&waiting));
-                world.step(&mut waiting, Move::Stay);
+                world.step_unchecked(&mut waiting, Move::Stay);
             }
             assert!(!waiting.is_caught(), "waiting in tick {}", state.tick());
         }

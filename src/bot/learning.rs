@@ -140,7 +140,7 @@ impl Learning {
             if state.is_over() {
                 return None;
             }
-            world.step(&mut state, pair[0].player.move_to(pair[1].player)?);
+            world.step_unchecked(&mut state, pair[0].player.move_to(pair[1].player)?);
             if !agrees_with(world, &state, &pair[1]) {
                 return None;
             }
@@ -172,7 +172,7 @@ impl Learning {
         let is_caught = |rules: &Rules| {
             let world = tracker.beliefs.world.rebuilt(&layout, rules).ok()?;
             let mut state = self.state_in(&world).filter(|state| !state.is_over())?;
-            world.step(&mut state, last_move);
+            world.step_unchecked(&mut state, last_move);
             Some(state.is_caught())
         };
         if is_caught(&best) != Some(false) {
@@ -236,7 +236,7 @@ mod tests {
             let tracker = Tracker::new(layout.clone(), tracked.clone(), &styles, observation, Deadline::NEVER);
             let (tracker, options) = (tracker.expect("a map"), BotOptions::default());
             let explained = learning.explain_loss(&tracker, &decoded.named, &options, Move::Stay);
-            world.step(&mut state, Move::Stay);
+            world.step_unchecked(&mut state, Move::Stay);
             if state.is_caught() {
                 let (rules, _) = explained.expect("an explanation");
                 assert_eq!((rules.period_ticks.tease, rules.phase_clocks.tease), (1, 6));

@@ -67,7 +67,7 @@ const LEARNING_DIVISOR: u32 = 2;
 /// let mut bot = Bot::new(BotOptions::default())?;
 /// for _ in 0..100 {
 ///     let decision = bot.next_action(&GameMessage::of(&world, &state, "us"))?;
-///     world.step(&mut state, decision.player_move);
+///     world.step_unchecked(&mut state, decision.player_move);
 /// }
 /// assert!(!state.is_caught());
 /// assert_eq!(bot.mispredictions_by_threat(), [0]);

@@ -353,7 +353,7 @@ mod tests {
                 tracked.send(state.tick(), sent);
                 for player_move in delivery(&mut random, sent) {
                     if !state.is_over() {
-                        world.step(&mut state, player_move);
+                        world.step_unchecked(&mut state, player_move);
                     }
                 }
                 if state.is_over() {
@@ -397,14 +397,14 @@ mod tests {
             (Move::Down, Move::Stay),
         ] {
             tracked.send(state.tick(), sent);
-            world.step(&mut state, played);
+            world.step_unchecked(&mut state, played);
             tracked.observe(&world, &state);
             assert!(!tracked.tracker.map.layout.tiles.contains(&Tile::SeeThrough));
         }
         // After two late commands, the tile closes only at its third refusal.
         for _ in 0..2 {
             tracked.send(state.tick(), Move::Down);
-            world.step(&mut state, Move::Stay);
+            world.step_unchecked(&mut state, Move::Stay);
             tracked.observe(&world, &state);
         }
         assert_eq!(tracked.tracker.map.layout.tile(Position::new(0, 1)), Tile::SeeThrough);

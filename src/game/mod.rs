@@ -6,6 +6,7 @@ mod action;
 mod batch;
 mod builder;
 mod clock;
+mod game;
 mod graph;
 mod layout;
 mod memory;
@@ -26,7 +27,9 @@ mod world;
 pub use action::{Action, ActionError};
 pub use builder::{WorldBuilder, WorldError};
 pub use clock::Clock;
-pub use graph::{BreadthFirst, Mover, StreetGraph, UNREACHED};
+pub use game::Game;
+pub(crate) use graph::BreadthFirst;
+pub use graph::{Mover, StreetGraph, UNREACHED};
 pub use layout::{DrawingError, Layout, Spawn, Tile};
 pub use moves::{Move, Plan};
 pub use names::NameError;
@@ -37,7 +40,7 @@ pub use state::{State, Status, Threat};
 pub(crate) use style::StyleMemory;
 pub use style::{Personality, Style};
 pub use tables::{MAX_OPEN_TILES, MAX_THREATS};
-pub use world::{GameOver, PlacementError, World};
+pub use world::{PlacementError, PlayError, World};
 
 /// The first tick of a game.
 pub const FIRST_TICK: u16 = 1;

@@ -11,7 +11,7 @@ use super::{Direction, FIRST_TICK, LAST_TICK, PlacementError, Position, Rules, S
 impl World {
     /// The state of a threat after a tick in which the player moved from `stale` to `now`. `threat`
     /// is its state before the tick, and `index` its index in map order. The threat moves as in
-    /// [`World::step`], even if the player has been caught.
+    /// [`World::step_unchecked`], even if the player has been caught.
     ///
     /// # Errors
     /// If the index or the tick (1 to 2000) is out of range, or a position is not an open tile.
@@ -73,7 +73,7 @@ impl World {
     }
 
     /// Plays [`Move::Stay`](super::Move::Stay) until the threats have moved `moves` times or the
-    /// game is over. Panics like [`World::step`].
+    /// game is over. Panics like [`World::step_unchecked`].
     pub fn wait(&self, state: &mut State, moves: u8) {
         self.check_shape(state);
         for _ in 0..moves {

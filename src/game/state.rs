@@ -42,7 +42,7 @@ pub enum Status {
 
 /// The tile count and the number of threats of each style, packed into one number. If a state and a
 /// world have equal shapes, every table index computed from the state is in range, so
-/// [`World::step`](super::World::step) needs no bounds checks.
+/// [`World::step_unchecked`](super::World::step_unchecked) needs no bounds checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape(u64);
 

@@ -38,10 +38,16 @@ pub(crate) struct ThreatNumbers {
     pub idle_rounds: i8,
 }
 
-/// The error for a command to a game that is over.
+/// The error for a move that cannot be played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the game is over")]
-pub struct GameOver;
+pub enum PlayError {
+    /// The game is already over.
+    #[error("the game is over")]
+    GameOver,
+    /// A wall or the edge of the map is in the way. See [`World::moves`].
+    #[error("the way {0} is blocked")]
+    Blocked(Direction),
+}
 
 /// The error for invalid arguments of a function that builds a state or moves a single threat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -231,15 +237,15 @@ impl World {
         self.tables.graph.tile(position).expect("positions of a checked layout are open tiles")
     }
 
-    /// Plays one tick: moves the player, then the threats if they move in this tick. A blocked move
-    /// counts as staying. With [`Rules::no_jump`], a step onto a threat's tile ends the game before
-    /// the threats move. The game must not be over; [`World::play`] checks this.
+    /// Plays one tick like [`World::play`], without checking that the game goes on: if it is over,
+    /// the state becomes one that no game has. A blocked move counts as staying. With
+    /// [`Rules::no_jump`], a step onto a threat's tile ends the game before the threats move.
     ///
     /// # Panics
     /// If the state's world differs from this one in its number of tiles, or of threats of any
     /// style. In debug builds, also if the game is over.
     #[inline]
-    pub fn step(&self, state: &mut State, player_move: Move) {
+    pub fn step_unchecked(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
         self.check_shape(state);
         let stale = state.player;
@@ -282,7 +288,7 @@ impl World {
     }
 
     /// Plays `moves`, and stops early if the game ends. Returns the number of moves played. Panics
-    /// like [`World::step`], but is faster.
+    /// like [`World::step_unchecked`], but is faster.
     pub fn play_moves(&self, state: &mut State, moves: &[Move]) -> usize {
         self.check_shape(state);
         // Copies of the tick and the player can stay in registers.
@@ -307,15 +313,15 @@ impl World {
         played
     }
 
-    /// The state after a move. Panics like [`World::step`].
+    /// The state after a move. Panics like [`World::step_unchecked`].
     pub fn after(&self, state: &State, player_move: Move) -> State {
         let mut next = state.clone();
-        self.step(&mut next, player_move);
+        self.step_unchecked(&mut next, player_move);
         next
     }
 
     /// Plays `moves`, and stops early if the game ends. Returns `state` and the state after each
-    /// played move. Panics like [`World::step`].
+    /// played move. Panics like [`World::step_unchecked`].
     pub fn states_along(&self, state: &State, moves: &[Move]) -> Vec<State> {
         let mut states = vec![state.clone()];
         for &player_move in moves {
@@ -329,23 +335,43 @@ impl World {
     }
 
     /// Returns each of [`World::moves`] with the state after it, or nothing if the game is over.
-    /// Panics like [`World::step`].
+    /// Panics like [`World::step_unchecked`].
     pub fn successors<'a>(&'a self, state: &'a State) -> impl Iterator<Item = (Move, State)> + 'a {
         let moves = self.moves(state).filter(|_| !state.is_over());
         moves.map(|player_move| (player_move, self.after(state, player_move)))
     }
 
-    /// Plays one tick with a player's command. Returns the move that the player makes: see
-    /// [`World::resolve`]. Panics like [`World::step`].
+    /// Plays one tick: moves the player, then the threats if they move in this tick.
     ///
     /// # Errors
-    /// If the game is already over. The state is then unchanged.
-    pub fn play(&self, state: &mut State, command: &[Action]) -> Result<Move, GameOver> {
+    /// If the game is over or the move is blocked. The state is then unchanged.
+    ///
+    /// # Panics
+    /// Like [`World::step_unchecked`].
+    pub fn play(&self, state: &mut State, player_move: Move) -> Result<(), PlayError> {
         if state.is_over() {
-            return Err(GameOver);
+            return Err(PlayError::GameOver);
         }
+        if let Some(direction) = player_move.direction()
+            && self.tile_after(state, player_move) == state.player
+        {
+            return Err(PlayError::Blocked(direction));
+        }
+        self.step_unchecked(state, player_move);
+        Ok(())
+    }
+
+    /// Plays one tick with a command, as the server does: the player makes the move that
+    /// [`World::resolve`] returns. Returns that move.
+    ///
+    /// # Errors
+    /// [`PlayError::GameOver`] if the game is over. The state is then unchanged.
+    ///
+    /// # Panics
+    /// Like [`World::step_unchecked`].
+    pub fn play_command(&self, state: &mut State, command: &[Action]) -> Result<Move, PlayError> {
         let player_move = self.resolve(state, command);
-        self.step(state, player_move);
+        self.play(state, player_move)?;
         Ok(player_move)
     }
 

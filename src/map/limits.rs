@@ -6,7 +6,7 @@ use crate::game::{Layout, MAX_OPEN_TILES, MAX_THREATS, Position};
 /// without compression.
 pub const MAX_SIDE: u32 = 1024;
 /// Minimum number of open tiles. With a single open tile, the player could never move.
-pub const MIN_OPEN_TILES: usize = 2;
+const MIN_OPEN_TILES: usize = 2;
 
 /// The error for an image or text that is not a valid map, or for a layout that no image can show.
 #[derive(Debug, Error)]
@@ -37,7 +37,7 @@ pub enum LayoutError {
     /// No opaque pixel has the player's colour. The server, in contrast, accepts such an image.
     #[error("no player: expected an opaque pixel of colour 0,0,255")]
     NoPlayer,
-    /// The map has fewer open tiles than [`MIN_OPEN_TILES`].
+    /// The map has fewer than two open tiles.
     #[error("too few open tiles: {open_tiles}, expected at least {MIN_OPEN_TILES}")]
     TooFewOpenTiles {
         /// The number of open tiles.

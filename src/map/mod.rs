@@ -19,11 +19,10 @@ mod library;
 mod limits;
 mod picture;
 
-pub use crate::game::{MAX_OPEN_TILES, MAX_THREATS};
-pub use generator::{GeneratorError, GeneratorKind, GeneratorOptions, MIN_PLAYER_DISTANCE, generate, generate_nth};
+pub use generator::{GeneratorError, GeneratorKind, GeneratorOptions, generate, generate_nth};
 pub use image::{decode_layout, encode_layout};
 pub use library::{MapEntry, MapLibrary};
-pub use limits::{LayoutError, MAX_SIDE, MIN_OPEN_TILES};
+pub use limits::{LayoutError, MAX_SIDE};
 
 const LAYOUT_FILE: &str = "layout.png";
 const META_FILE: &str = "meta.json";

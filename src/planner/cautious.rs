@@ -284,7 +284,7 @@ impl<'a> Paths<'a> {
                 if meter.tick().is_err() {
                     return false;
                 }
-                self.world.step(&mut state, player_move);
+                self.world.step_unchecked(&mut state, player_move);
                 if !state.is_caught() {
                     let first_moves = if self.ticks == 0 { 1 << player_move as u8 } else { path.first_moves };
                     known.push((self.world.fingerprint(&state), next.len()));

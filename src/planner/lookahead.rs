@@ -57,7 +57,7 @@ impl LookaheadPlanner {
                     return false;
                 }
                 let mut state = node.state.clone();
-                world.step(&mut state, player_move);
+                world.step_unchecked(&mut state, player_move);
                 if state.is_caught() {
                     continue;
                 }

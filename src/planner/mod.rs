@@ -21,27 +21,28 @@ mod smitsimax;
 mod survival_planner;
 mod terrain;
 
-pub use cautious::{CautiousPlanner, CautiousRules, ObservedThreat, Sighting};
+use cautious::CautiousPlanner;
+pub use cautious::{CautiousRules, ObservedThreat, Sighting};
 pub use choice::{Choice, Planner, PlannerFailure, Source};
 use choice::{TICKS_DEFAULT, meter_with_default};
 pub(crate) use follower::PlanFollower;
-pub use grammar::ExpressionPlanner;
 pub use host::{PlannerFactory, PlannerHost};
 pub use learnt::{Model, ModelHost};
-pub use lookahead::LookaheadPlanner;
-pub use paranoid::ParanoidPlanner;
+use lookahead::LookaheadPlanner;
+use paranoid::ParanoidPlanner;
 pub use problem::SurvivalProblem;
-pub use random::RandomPlanner;
+use random::RandomPlanner;
 pub use registry::{DEFAULT_NAME, NAMES, PlannerError, PlannerSpec, by_name};
 use registry::{Make, Parameter, PlannerEntry};
-pub use safest::SafestPlanner;
-pub use show_off::ShowOffPlanner;
+use safest::SafestPlanner;
+use show_off::ShowOffPlanner;
 pub use signature::signature;
-pub use smitsimax::{SmitsimaxPlanner, SmitsimaxRules};
-pub use survival_planner::SurvivalPlanner;
+use smitsimax::SmitsimaxPlanner;
+pub use smitsimax::SmitsimaxRules;
+use survival_planner::SurvivalPlanner;
 
 pub use crate::search::Budget;
-use crate::search::{DEPTH_MAX, LEVELS_MAX};
+use crate::search::Expression;
 
 /// The built-in planners. Their names, help texts and parameter ranges come from this table.
 const PLANNERS: &[PlannerEntry] = &[
@@ -84,7 +85,7 @@ const PLANNERS: &[PlannerEntry] = &[
     PlannerEntry {
         name: "nested",
         about: "nested Monte Carlo search: step(lookahead(simulate)) (nested:LEVEL, default 1)",
-        parameter: Some(Parameter { default: 1, max: DEPTH_MAX as u16 / 2 - 1 }),
+        parameter: Some(Parameter { default: 1, max: Expression::DEPTH_MAX as u16 / 2 - 1 }),
         make: Make::Expression(|level| {
             let level = usize::from(level);
             format!("{}simulate{}", "step(lookahead(".repeat(level), "))".repeat(level))
@@ -105,7 +106,7 @@ const PLANNERS: &[PlannerEntry] = &[
     PlannerEntry {
         name: "nrpa",
         about: "nested rollout policy adaptation: adapt(1, 100, 1) (nrpa:LEVELS, default 1)",
-        parameter: Some(Parameter { default: 1, max: LEVELS_MAX as u16 }),
+        parameter: Some(Parameter { default: 1, max: Expression::LEVELS_MAX as u16 }),
         make: Make::Expression(|levels| format!("adapt({levels}, 100, 1)")),
     },
     PlannerEntry {

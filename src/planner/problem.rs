@@ -34,7 +34,7 @@ impl Problem for SurvivalProblem<'_> {
 
     #[inline]
     fn apply(&self, state: &mut State, player_move: Move) {
-        self.world.step(state, player_move);
+        self.world.step_unchecked(state, player_move);
     }
 
     #[inline]
@@ -70,7 +70,7 @@ impl Problem for SurvivalProblem<'_> {
         let mut player_move = first;
         loop {
             let mut successor = state.clone();
-            self.world.step(&mut successor, player_move);
+            self.world.step_unchecked(&mut successor, player_move);
             *trial_ticks += 1;
             if !successor.is_caught() {
                 return player_move;
@@ -128,7 +128,7 @@ mod tests {
         let problem = SurvivalProblem::new(&world);
         let mut state = world.start();
         for player_move in [Move::Right, Move::Stay, Move::Stay, Move::Stay] {
-            world.step(&mut state, player_move);
+            world.step_unchecked(&mut state, player_move);
         }
         let mut random = Generator::from_seed(1);
         for _ in 0..100 {
@@ -145,7 +145,7 @@ mod tests {
             let player_move =
                 SurvivalProblem::new(&world).greedy(&state, &mut Vec::new(), &mut Generator::from_seed(1), &mut 0);
             assert_eq!(player_move, Move::Stay);
-            world.step(&mut state, player_move);
+            world.step_unchecked(&mut state, player_move);
         }
     }
 }

@@ -84,7 +84,7 @@ mod tests {
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let mut state = world.start();
         for _ in 0..4 {
-            world.step(&mut state, Move::Stay);
+            world.step_unchecked(&mut state, Move::Stay);
         }
         assert_eq!(
             SafestPlanner::new().decide(&world, &state, Budget::UNLIMITED).map(|choice| choice.player_move),

@@ -36,14 +36,14 @@ impl ShowOffPlanner {
         let mut moves = plan[..self.random.below(PREFIX_TICKS_MAX.min(plan.len()))].to_vec();
         for &player_move in &moves {
             meter.tick().ok()?;
-            world.step(&mut state, player_move);
+            world.step_unchecked(&mut state, player_move);
         }
         for _ in 0..1 + self.random.below(DARE_TICKS_MAX) {
             if state.is_over() {
                 break;
             }
             let player_move = self.closest_safe_move(world, &state, meter)?;
-            world.step(&mut state, player_move);
+            world.step_unchecked(&mut state, player_move);
             moves.push(player_move);
         }
         if state.is_caught() {
@@ -90,7 +90,7 @@ fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMete
     let mut sum = 0;
     for &player_move in plan.iter().take(HORIZON_TICKS) {
         meter.tick().ok()?;
-        world.step(&mut state, player_move);
+        world.step_unchecked(&mut state, player_move);
         sum += (NEAR / threat_distance(world, &state).saturating_add(1)) as u32;
     }
     Some(sum)

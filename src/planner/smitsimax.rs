@@ -26,9 +26,9 @@ use super::cautious::{LEAD_TICKS_MAX, ObservedThreat, Sighting};
 use super::distances::Distances;
 use super::terrain::{move_delays, steps_delay};
 use super::{Budget, CautiousRules, Choice, Planner, PlannerFailure, Source, meter_with_default};
-use crate::fnv::FnvHasher;
 use crate::game::{Clock, LAST_TICK, Layout, Move, Mover, Position, State, UNREACHED, World};
 use crate::search::BudgetMeter;
+use fnv::FnvHasher;
 
 const HORIZON_TICKS: usize = 40;
 /// A threat that ends a playout `d` tiles from the player gets 1 / (1 + d) of this reward.
@@ -212,7 +212,7 @@ impl<'a> Agents<'a> {
         for threat in self.unmodelled.iter_mut().filter(|threat| threat.moves.get(ahead) == Some(&true)) {
             threat.step(self.distances, after, ahead);
         }
-        world.step(state, player_move);
+        world.step_unchecked(state, player_move);
         state.is_caught() || self.unmodelled.iter().any(|threat| threat.tile == after)
     }
 
@@ -243,7 +243,7 @@ impl<'a> Agents<'a> {
                 break;
             }
             meter.tick().ok()?;
-            self.world.step(&mut later, Move::Stay);
+            self.world.step_unchecked(&mut later, Move::Stay);
             let tiles = self.world.threats(&later).filter_map(|threat| tile(self.distances, threat.position));
             self.arrivals.occupied.extend(tiles.map(|tile| (ahead, tile)));
         }

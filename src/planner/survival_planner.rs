@@ -85,11 +85,11 @@ mod tests {
         let solution = Solver::new(SolverOptions::default()).solve(&world, &state, Budget::ticks(2_000_000));
         assert!(solution.is_optimal() && solution.bound <= LAST_TICK);
         assert_eq!(first.planned_tick, Some(solution.bound));
-        world.step(&mut state, first.player_move);
+        world.step_unchecked(&mut state, first.player_move);
         while !state.is_over() {
             let choice = planner.decide(&world, &state, Budget::ticks(2_000_000)).expect("a move");
             assert_eq!((choice.source, choice.simulated_ticks), (Source::Plan, 0));
-            world.step(&mut state, choice.player_move);
+            world.step_unchecked(&mut state, choice.player_move);
         }
         assert_eq!(state.tick(), solution.bound);
     }
@@ -106,7 +106,7 @@ mod tests {
             if choice.source == Source::Search {
                 last_tick_searched = state.tick();
             }
-            world.step(&mut state, choice.player_move);
+            world.step_unchecked(&mut state, choice.player_move);
         }
         assert!(last_tick_searched + 50 < state.tick(), "searched until tick {last_tick_searched} of {}", state.tick());
     }

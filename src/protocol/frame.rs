@@ -4,11 +4,6 @@ use serde_json::Value;
 use super::{ProtocolError, from_json, kind, parse_actions, shortened};
 use crate::game::Action;
 
-/// Maximum length of a client's frame. A typical command takes less than 100 bytes.
-pub const MAX_CLIENT_FRAME_BYTES: usize = 64 << 10;
-/// Maximum length of a team name in characters. Limited because every state contains the name.
-pub const MAX_TEAM_NAME_CHARS: usize = 100;
-
 const REGISTER: &str = "REGISTER";
 const VIEWER: &str = "VIEWER";
 const COMMAND: &str = "COMMAND";
@@ -20,6 +15,11 @@ pub struct Register {
     pub token: Option<String>,
     /// The team's name.
     pub team_name: Option<String>,
+}
+
+impl Register {
+    /// Maximum length of a team name in characters. Limited because every state contains the name.
+    pub const MAX_NAME_CHARS: usize = 100;
 }
 
 impl Serialize for Register {
@@ -79,14 +79,17 @@ pub enum ClientFrame {
 }
 
 impl ClientFrame {
+    /// Maximum length of a frame, in bytes. A typical command takes less than 100.
+    pub const MAX_BYTES: usize = 64 << 10;
+
     /// Parses a frame. Returns [`ClientFrame::Unknown`] if the JSON value is not a known frame.
     ///
     /// # Errors
-    /// If the frame is longer than [`MAX_CLIENT_FRAME_BYTES`] or is not valid JSON.
+    /// If the frame is longer than [`ClientFrame::MAX_BYTES`] or is not valid JSON.
     pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
         let frame = frame.as_ref();
-        if frame.len() > MAX_CLIENT_FRAME_BYTES {
-            return Err(ProtocolError::TooLong { bytes: frame.len(), limit_bytes: MAX_CLIENT_FRAME_BYTES });
+        if frame.len() > Self::MAX_BYTES {
+            return Err(ProtocolError::TooLong { bytes: frame.len(), limit_bytes: Self::MAX_BYTES });
         }
         let frame = match from_json::<Value>(frame)? {
             object @ Value::Object(_) => object,

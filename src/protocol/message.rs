@@ -15,16 +15,6 @@ use crate::game::{
     StyleNames, Tile, UNREACHED, World,
 };
 
-/// Maximum length of a message, in bytes. The largest map (1024 x 1024 tiles) needs about 13 MB.
-pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
-/// Maximum number of columns and of rows in a message, as in the largest supported map image.
-pub const MAX_MESSAGE_SIDE: usize = crate::map::MAX_SIDE as usize;
-/// Maximum number of threats in a message, to bound its memory. A [`World`] allows fewer.
-pub const MAX_MESSAGE_THREATS: usize = 1024;
-
-/// Maximum nesting depth of a verbatim field. In a recording, up to 3 objects enclose the field.
-pub const MAX_VERBATIM_DEPTH: usize = super::MAX_JSON_DEPTH - 3;
-
 const STATE: &str = "STATE";
 const PLAYER_ID: &str = "1";
 
@@ -77,12 +67,12 @@ pub struct MessageThreat {
     #[serde(deserialize_with = "position")]
     pub position: Position,
     /// The direction that the threat faces.
-    pub direction: DirectionName,
+    pub direction: Name<Direction>,
     /// The threat's personality, if the server sends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub personality: Option<PersonalityName>,
+    pub personality: Option<Name<Personality>>,
     /// The threat's style.
-    pub style: StyleName,
+    pub style: Name<Style>,
 }
 
 /// The player of a message.
@@ -117,13 +107,6 @@ pub enum Name<T> {
     /// An unknown name, verbatim.
     Other(String),
 }
-
-/// The name of a style.
-pub type StyleName = Name<Style>;
-/// The name of a direction.
-pub type DirectionName = Name<Direction>;
-/// The name of a personality.
-pub type PersonalityName = Name<Personality>;
 
 impl<T: Copy> Name<T> {
     /// The value, or `None` if the name is unknown.
@@ -280,8 +263,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ColumnsVisitor<T> {
         let (mut width, mut height, mut cells) = (0, None, Vec::new());
         while columns.next_element_seed(Column { cells: &mut cells, height })?.is_some() {
             width += 1;
-            if width > MAX_MESSAGE_SIDE {
-                return Err(de::Error::custom(format_args!("expected at most {MAX_MESSAGE_SIDE} columns")));
+            if width > GameMessage::MAX_SIDE {
+                return Err(de::Error::custom(format_args!("expected at most {} columns", GameMessage::MAX_SIDE)));
             }
             height = height.or(Some(cells.len()));
         }
@@ -313,8 +296,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Column<'_, T> {
         let start = self.cells.len();
         while let Some(cell) = column.next_element()? {
             self.cells.push(cell);
-            if self.cells.len() - start > MAX_MESSAGE_SIDE {
-                return Err(de::Error::custom(format_args!("expected at most {MAX_MESSAGE_SIDE} rows")));
+            if self.cells.len() - start > GameMessage::MAX_SIDE {
+                return Err(de::Error::custom(format_args!("expected at most {} rows", GameMessage::MAX_SIDE)));
             }
         }
         let found = self.cells.len() - start;
@@ -446,10 +429,19 @@ fn optional_position<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Optio
 }
 
 fn threats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MessageThreat>, D::Error> {
-    limited::list(deserializer, MAX_MESSAGE_THREATS, "threats")
+    limited::list(deserializer, GameMessage::MAX_THREATS, "threats")
 }
 
 impl GameMessage {
+    /// Maximum length of a message, in bytes. The largest map (1024 x 1024 tiles) needs about 13 MB.
+    pub const MAX_BYTES: usize = 16 << 20;
+    /// Maximum number of columns and of rows in a message, as in the largest supported map image.
+    pub const MAX_SIDE: usize = crate::map::MAX_SIDE as usize;
+    /// Maximum number of threats in a message, to bound its memory. A [`World`] allows fewer.
+    pub const MAX_THREATS: usize = 1024;
+    /// Maximum nesting depth of a verbatim field. In a recording, up to 3 objects enclose the field.
+    pub const MAX_VERBATIM_DEPTH: usize = super::MAX_JSON_DEPTH - 3;
+
     /// Parses a state message.
     ///
     /// # Errors
@@ -458,8 +450,8 @@ impl GameMessage {
     pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
         // Compiled once, not in each crate that calls `parse`.
         fn parse(frame: &[u8]) -> Result<GameMessage, ProtocolError> {
-            if frame.len() > MAX_MESSAGE_BYTES {
-                return Err(ProtocolError::TooLong { bytes: frame.len(), limit_bytes: MAX_MESSAGE_BYTES });
+            if frame.len() > GameMessage::MAX_BYTES {
+                return Err(ProtocolError::TooLong { bytes: frame.len(), limit_bytes: GameMessage::MAX_BYTES });
             }
             let message: GameMessage = from_json(frame)?;
             message.validate()?;
@@ -482,10 +474,10 @@ impl GameMessage {
             })
         };
         for (path, value) in self.verbatim() {
-            if value.is_some_and(|value| !is_shallow(value, MAX_VERBATIM_DEPTH)) {
+            if value.is_some_and(|value| !is_shallow(value, GameMessage::MAX_VERBATIM_DEPTH)) {
                 return Err(ProtocolError::Field {
                     path: path.to_owned(),
-                    expected: format!("at most {MAX_VERBATIM_DEPTH} levels"),
+                    expected: format!("at most {} levels", GameMessage::MAX_VERBATIM_DEPTH),
                     found: "more".to_owned(),
                 });
             }
@@ -622,7 +614,7 @@ fn threats_of(world: &World, state: &State) -> Vec<MessageThreat> {
 }
 
 /// The name that a server with these rules sends for a style.
-pub fn style_word(rules: &Rules, style: Style) -> StyleName {
+pub fn style_word(rules: &Rules, style: Style) -> Name<Style> {
     match rules.wire.style_names {
         StyleNames::Server => Name::Known(style),
         StyleNames::Unknown => Name::Other(format!("pursuer-{}", style as usize + 1)),
@@ -630,7 +622,7 @@ pub fn style_word(rules: &Rules, style: Style) -> StyleName {
 }
 
 /// The name that a server with these rules sends for a personality; `None` if it sends no name.
-pub fn personality_word(rules: &Rules, personality: Personality) -> Option<PersonalityName> {
+pub fn personality_word(rules: &Rules, personality: Personality) -> Option<Name<Personality>> {
     match rules.wire.personalities {
         Personalities::Server => Some(Name::Known(personality)),
         Personalities::Missing => None,

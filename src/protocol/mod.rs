@@ -18,10 +18,9 @@ pub(crate) mod limited;
 mod message;
 mod mistakes;
 
-pub use frame::{ClientFrame, Command, MAX_CLIENT_FRAME_BYTES, MAX_TEAM_NAME_CHARS, Register};
+pub use frame::{ClientFrame, Command, Register};
 pub use message::{
-    Columns, DirectionName, GameMessage, MAX_MESSAGE_BYTES, MAX_MESSAGE_SIDE, MAX_MESSAGE_THREATS, MAX_VERBATIM_DEPTH,
-    MessageCharacter, MessageMap, MessageThreat, MessageTile, MessageWriter, Name, PersonalityName, StyleName, Word,
+    Columns, GameMessage, MessageCharacter, MessageMap, MessageThreat, MessageTile, MessageWriter, Name, Word,
     distances, personality_word, style_word,
 };
 pub use mistakes::Mistakes;

@@ -22,21 +22,10 @@ use thiserror::Error;
 
 use crate::files::{self, Existing, TextReader};
 use crate::game::{Action, Direction, WorldError};
-use crate::protocol::{
-    GameMessage, MAX_CLIENT_FRAME_BYTES, MAX_MESSAGE_BYTES, ProtocolError, from_json, limited, to_json,
-};
+use crate::protocol::{ClientFrame, GameMessage, ProtocolError, from_json, limited, to_json};
 
-pub use notes::{
-    CommandNote, DecisionNotes, GameNotes, TickNotes, UNREADABLE_CHARS_MAX, UnreadableNote, WireNotes, milliseconds,
-    shortened,
-};
+pub use notes::{CommandNote, DecisionNotes, GameNotes, TickNotes, UnreadableNote, WireNotes, milliseconds, shortened};
 pub use verify::{Divergence, VerifyReport, verify, verify_all};
-
-/// Maximum length of a line: a state message, the actions, and 1 MiB for other fields.
-pub const MAX_LINE_BYTES: usize = MAX_MESSAGE_BYTES + MAX_CLIENT_FRAME_BYTES + (1 << 20);
-/// Maximum decompressed size: about ten times that of a complete game on 64 x 64 open tiles. The
-/// limit is needed because a gzip file can decompress to a thousand times its size.
-pub const MAX_RECORDING_BYTES: u64 = 1 << 30;
 
 const MAX_BLANK_BYTES: usize = 1 << 16;
 
@@ -140,7 +129,7 @@ pub struct RecordedTick {
 }
 
 /// Maximum number of actions per line. A client's frame has no room for more.
-const MAX_ACTIONS: usize = MAX_CLIENT_FRAME_BYTES / 2;
+const MAX_ACTIONS: usize = ClientFrame::MAX_BYTES / 2;
 
 fn actions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Action>, D::Error> {
     limited::list(deserializer, MAX_ACTIONS, "actions")
@@ -199,14 +188,20 @@ enum LineEnd {
 }
 
 impl RecordingReader {
+    /// Maximum length of a line in bytes: a state message, the actions, and 1 MiB for other fields.
+    pub const MAX_LINE_BYTES: usize = GameMessage::MAX_BYTES + ClientFrame::MAX_BYTES + (1 << 20);
+    /// Maximum decompressed size in bytes: about ten times that of a complete game on 64 x 64 open
+    /// tiles. The limit is needed because a gzip file can decompress to a thousand times its size.
+    pub const MAX_BYTES: u64 = 1 << 30;
+
     /// Opens a recording. Its first bytes show whether it is gzipped.
     ///
     /// # Errors
     /// If the file cannot be opened or read, is not a regular file, or exceeds
-    /// [`MAX_RECORDING_BYTES`].
+    /// [`Self::MAX_BYTES`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
         let path = path.as_ref();
-        let opened = files::open(path, MAX_RECORDING_BYTES);
+        let opened = files::open(path, Self::MAX_BYTES);
         Self::new(path, opened.map_err(|source| RecordingError::Open { path: path.to_owned(), source })?)
     }
 
@@ -231,7 +226,7 @@ impl RecordingReader {
             line: 0,
             lines_read: 0,
             buffer: Vec::new(),
-            bytes_left: MAX_RECORDING_BYTES,
+            bytes_left: Self::MAX_BYTES,
             blank_bytes: 0,
             truncated_line: None,
             ended: false,
@@ -312,14 +307,14 @@ impl RecordingReader {
     fn read_line(&mut self) -> Result<LineEnd, RecordingError> {
         self.buffer.clear();
         self.lines_read += 1;
-        let limit_bytes = self.bytes_left.min(MAX_LINE_BYTES as u64) + 1;
+        let limit_bytes = self.bytes_left.min(Self::MAX_LINE_BYTES as u64) + 1;
         let result = (&mut self.input).take(limit_bytes).read_until(b'\n', &mut self.buffer);
         let read_bytes = self.buffer.len() as u64;
-        if read_bytes > MAX_LINE_BYTES as u64 {
-            return Err(self.too_long("line", MAX_LINE_BYTES as u64));
+        if read_bytes > Self::MAX_LINE_BYTES as u64 {
+            return Err(self.too_long("line", Self::MAX_LINE_BYTES as u64));
         }
         if read_bytes > self.bytes_left {
-            return Err(self.too_long("recording", MAX_RECORDING_BYTES));
+            return Err(self.too_long("recording", Self::MAX_BYTES));
         }
         self.bytes_left -= read_bytes;
         match result {

@@ -7,7 +7,7 @@ use crate::game::{Action, Rules, rules_fields};
 use crate::protocol::limited;
 
 /// Maximum number of characters that a recording keeps of an unreadable frame.
-pub const UNREADABLE_CHARS_MAX: usize = 200;
+const UNREADABLE_CHARS_MAX: usize = 200;
 
 /// Notes on the entire game: the `game` field of a recording's line, usually the first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub struct CommandNote {
 pub struct UnreadableNote {
     /// The time from sending the state to reading the frame, in milliseconds.
     pub ms: f64,
-    /// The frame's text, cut after [`UNREADABLE_CHARS_MAX`] characters.
+    /// The frame's text, cut after 200 characters.
     pub text: String,
     /// The reason why the frame could not be read.
     pub error: String,
@@ -123,7 +123,7 @@ pub fn milliseconds(time: std::time::Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// The text of a frame, cut after [`UNREADABLE_CHARS_MAX`] characters.
+/// The text of a frame, cut after 200 characters.
 pub fn shortened(text: &str) -> String {
     crate::protocol::shortened(text, UNREADABLE_CHARS_MAX)
 }

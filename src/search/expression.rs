@@ -5,21 +5,6 @@ use std::fmt;
 
 use thiserror::Error;
 
-/// The maximum number of components in an expression.
-pub const DEPTH_MAX: usize = 32;
-/// The maximum number of repetitions, of iterations, and of rollouts per adaptation.
-pub const REPEAT_MAX: u32 = 1_000_000_000;
-/// The maximum horizon of a rollout, in actions.
-pub const HORIZON_MAX: u32 = 1_000_000;
-/// The maximum exploration constant of `select`.
-pub const C_MAX: f64 = 1e6;
-/// The maximum number of states that `beam` keeps.
-pub const WIDTH_MAX: u32 = 10_000;
-/// The maximum number of nesting levels of `adapt`.
-pub const LEVELS_MAX: u32 = 10;
-/// The maximum step size of `adapt`, and the maximum temperature of `anneal`.
-pub const RATE_MAX: f64 = 1e3;
-
 /// The rule by which a rollout chooses its actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
@@ -49,10 +34,10 @@ pub enum Component {
     Simulate {
         /// The rule that chooses actions.
         policy: Policy,
-        /// The maximum number of actions, 1 to [`HORIZON_MAX`]; `None` for no limit.
+        /// The maximum number of actions, 1 to [`Expression::HORIZON_MAX`]; `None` for no limit.
         horizon: Option<u32>,
     },
-    /// Invokes the next component this many times, 1 to [`REPEAT_MAX`], from the same state. Stops
+    /// Invokes the next component this many times, 1 to [`Expression::REPEAT_MAX`], from the same state. Stops
     /// earlier if nothing is left to explore.
     Repeat(u32),
     /// Invokes the next component from every successor of the state.
@@ -61,29 +46,29 @@ pub enum Component {
     /// until the sequence ends.
     Step,
     /// Selects a leaf of a search tree by UCB1, and invokes the next component from the leaf. The
-    /// number is the exploration constant of UCB1, 0 to [`C_MAX`].
+    /// number is the exploration constant of UCB1, 0 to [`Expression::C_MAX`].
     Select(f64),
     /// Invokes the next component from every successor of the kept states, and keeps the successors
-    /// with the best known sequences: at most this many, 1 to [`WIDTH_MAX`].
+    /// with the best known sequences: at most this many, 1 to [`Expression::WIDTH_MAX`].
     Beam(u32),
     /// Nested rollout policy adaptation: adapts the rollout policy to the best rollout so far.
     Adapt {
-        /// Levels of nesting, 1 to [`LEVELS_MAX`].
+        /// Levels of nesting, 1 to [`Expression::LEVELS_MAX`].
         levels: u32,
-        /// Iterations per level, 1 to [`REPEAT_MAX`].
+        /// Iterations per level, 1 to [`Expression::REPEAT_MAX`].
         iterations: u32,
-        /// Step size of the adaptation, 0 to [`RATE_MAX`].
+        /// Step size of the adaptation, 0 to [`Expression::RATE_MAX`].
         alpha: f64,
-        /// Rollouts per adaptation on the lowest level, 1 to [`REPEAT_MAX`].
+        /// Rollouts per adaptation on the lowest level, 1 to [`Expression::REPEAT_MAX`].
         rollouts: u32,
         /// True if [`Problem::prior`](super::Problem::prior) biases the policy.
         prior: bool,
     },
     /// Simulated annealing over the sequence of actions.
     Anneal {
-        /// The number of changes to try, 1 to [`REPEAT_MAX`].
+        /// The number of changes to try, 1 to [`Expression::REPEAT_MAX`].
         iterations: u32,
-        /// Initial temperature, 0 to [`RATE_MAX`], in units of the range of the rewards seen.
+        /// Initial temperature, 0 to [`Expression::RATE_MAX`], in units of the range of the rewards seen.
         hot: f64,
         /// Final temperature, with the same limits and unit.
         cold: f64,
@@ -112,17 +97,21 @@ impl Component {
 
     fn is_within_limits(self) -> bool {
         match self {
-            Self::Simulate { horizon, .. } => horizon.is_none_or(|actions| (1..=HORIZON_MAX).contains(&actions)),
-            Self::Repeat(count) => (1..=REPEAT_MAX).contains(&count),
+            Self::Simulate { horizon, .. } => {
+                horizon.is_none_or(|actions| (1..=Expression::HORIZON_MAX).contains(&actions))
+            }
+            Self::Repeat(count) => (1..=Expression::REPEAT_MAX).contains(&count),
             Self::Lookahead | Self::Step => true,
-            Self::Select(c) => is_number(c, C_MAX),
-            Self::Beam(width) => (1..=WIDTH_MAX).contains(&width),
+            Self::Select(c) => is_number(c, Expression::C_MAX),
+            Self::Beam(width) => (1..=Expression::WIDTH_MAX).contains(&width),
             Self::Adapt { levels, iterations, alpha, rollouts, .. } => {
-                let counts = [iterations, rollouts].iter().all(|count| (1..=REPEAT_MAX).contains(count));
-                counts && (1..=LEVELS_MAX).contains(&levels) && is_number(alpha, RATE_MAX)
+                let counts = [iterations, rollouts].iter().all(|count| (1..=Expression::REPEAT_MAX).contains(count));
+                counts && (1..=Expression::LEVELS_MAX).contains(&levels) && is_number(alpha, Expression::RATE_MAX)
             }
             Self::Anneal { iterations, hot, cold } => {
-                (1..=REPEAT_MAX).contains(&iterations) && is_number(hot, RATE_MAX) && is_number(cold, RATE_MAX)
+                (1..=Expression::REPEAT_MAX).contains(&iterations)
+                    && is_number(hot, Expression::RATE_MAX)
+                    && is_number(cold, Expression::RATE_MAX)
             }
         }
     }
@@ -147,8 +136,8 @@ impl fmt::Display for Number {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExpressionError {
-    /// The list is empty or longer than [`DEPTH_MAX`]. The number is the length of the list.
-    #[error("an expression has 1 to {DEPTH_MAX} components, not {0}")]
+    /// The list is empty or longer than [`Expression::DEPTH_MAX`]. The number is the length of the list.
+    #[error("an expression has 1 to {max} components, not {0}", max = Expression::DEPTH_MAX)]
     Length(usize),
     /// The component with this index is misplaced: the last component must be the only leaf.
     #[error(
@@ -167,12 +156,27 @@ pub struct Expression {
 }
 
 impl Expression {
+    /// The maximum number of components in an expression.
+    pub const DEPTH_MAX: usize = 32;
+    /// The maximum number of repetitions, of iterations, and of rollouts per adaptation.
+    pub const REPEAT_MAX: u32 = 1_000_000_000;
+    /// The maximum horizon of a rollout, in actions.
+    pub const HORIZON_MAX: u32 = 1_000_000;
+    /// The maximum exploration constant of `select`.
+    pub const C_MAX: f64 = 1e6;
+    /// The maximum number of states that `beam` keeps.
+    pub const WIDTH_MAX: u32 = 10_000;
+    /// The maximum number of nesting levels of `adapt`.
+    pub const LEVELS_MAX: u32 = 10;
+    /// The maximum step size of `adapt`, and the maximum temperature of `anneal`.
+    pub const RATE_MAX: f64 = 1e3;
+
     /// Creates an expression from components, outermost first.
     ///
     /// # Errors
     /// If the length or a number is out of range, or the last component is not the only leaf.
     pub fn new(components: Vec<Component>) -> Result<Self, ExpressionError> {
-        if components.is_empty() || components.len() > DEPTH_MAX {
+        if components.is_empty() || components.len() > Expression::DEPTH_MAX {
             return Err(ExpressionError::Length(components.len()));
         }
         let last = components.len() - 1;
@@ -237,7 +241,7 @@ mod tests {
         assert_eq!(Expression::new(vec![Component::Step]), Err(ExpressionError::Place(0)));
         for wrong in [
             Component::Repeat(0),
-            Component::Repeat(REPEAT_MAX + 1),
+            Component::Repeat(Expression::REPEAT_MAX + 1),
             Component::Select(-0.0),
             Component::Select(f64::NAN),
             Component::Select(2e6),

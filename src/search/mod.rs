@@ -85,11 +85,7 @@ mod tree;
 pub use budget::{Budget, BudgetMeter, StopReason};
 pub(crate) use deadline::{Deadline, now};
 pub use deadline::{Installed, ManualTimeSource, TimeSource, install};
-pub use expression::{
-    C_MAX, Component, DEPTH_MAX, Expression, ExpressionError, HORIZON_MAX, LEVELS_MAX, Policy, RATE_MAX, REPEAT_MAX,
-    WIDTH_MAX,
-};
-pub use parse::{ParseError, TEXT_MAX};
+pub use expression::{Component, Expression, ExpressionError, Policy};
+pub use parse::ParseError;
 pub use problem::{Generator, Problem, fold_seed};
 pub use run::{Line, Search, SearchOutcome};
-pub use tree::TREE_NODES_MAX;

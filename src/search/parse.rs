@@ -3,12 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::expression::{
-    C_MAX, Component, DEPTH_MAX, Expression, HORIZON_MAX, LEVELS_MAX, Policy, RATE_MAX, REPEAT_MAX, WIDTH_MAX,
-};
+use super::expression::{Component, Expression, Policy};
 
 /// The maximum length of an expression's text, in characters.
-pub const TEXT_MAX: usize = 4096;
+const TEXT_MAX: usize = 4096;
 
 const COMPONENTS: &str = "simulate, repeat, lookahead, step, select, beam, adapt or anneal";
 
@@ -94,8 +92,8 @@ impl Parser<'_> {
             let start = self.skip_spaces();
             let component = self.component()?;
             components.push(component);
-            if components.len() > DEPTH_MAX {
-                return Err(self.error(start, format!("at most {DEPTH_MAX} components")));
+            if components.len() > Expression::DEPTH_MAX {
+                return Err(self.error(start, format!("at most {} components", Expression::DEPTH_MAX)));
             }
             if component.is_leaf() {
                 break;
@@ -117,9 +115,9 @@ impl Parser<'_> {
             return self.simulate();
         }
         let arguments: fn(&mut Self) -> Result<(Component, bool), ParseError> = match name.text.as_str() {
-            "repeat" => |parser| Ok((Component::Repeat(parser.count("repetitions", REPEAT_MAX)?), true)),
-            "select" => |parser| Ok((Component::Select(parser.constant(C_MAX)?), true)),
-            "beam" => |parser| Ok((Component::Beam(parser.count("states", WIDTH_MAX)?), true)),
+            "repeat" => |parser| Ok((Component::Repeat(parser.count("repetitions", Expression::REPEAT_MAX)?), true)),
+            "select" => |parser| Ok((Component::Select(parser.constant(Expression::C_MAX)?), true)),
+            "beam" => |parser| Ok((Component::Beam(parser.count("states", Expression::WIDTH_MAX)?), true)),
             "adapt" => |parser| Ok((parser.adapt()?, false)),
             "anneal" => |parser| Ok((parser.anneal()?, false)),
             "lookahead" => |_| Ok((Component::Lookahead, false)),
@@ -144,7 +142,7 @@ impl Parser<'_> {
                 .find(|policy| policy.name() == name.text)
                 .ok_or_else(|| self.error(name.start, "a policy: random or greedy"))?;
             if self.eat(',') {
-                horizon = Some(self.count("actions", HORIZON_MAX)?);
+                horizon = Some(self.count("actions", Expression::HORIZON_MAX)?);
             }
             self.symbol(')')?;
         }
@@ -152,16 +150,16 @@ impl Parser<'_> {
     }
 
     fn adapt(&mut self) -> Result<Component, ParseError> {
-        let levels = self.count("levels", LEVELS_MAX)?;
+        let levels = self.count("levels", Expression::LEVELS_MAX)?;
         self.symbol(',')?;
-        let iterations = self.count("iterations", REPEAT_MAX)?;
+        let iterations = self.count("iterations", Expression::REPEAT_MAX)?;
         self.symbol(',')?;
-        let alpha = self.constant(RATE_MAX)?;
+        let alpha = self.constant(Expression::RATE_MAX)?;
         let (mut rollouts, mut prior) = (1, false);
         if self.eat(',') {
             prior = self.word("prior");
             if !prior {
-                rollouts = self.count("rollouts", REPEAT_MAX)?;
+                rollouts = self.count("rollouts", Expression::REPEAT_MAX)?;
                 if self.eat(',') {
                     prior = self.word("prior");
                     if !prior {
@@ -175,11 +173,11 @@ impl Parser<'_> {
     }
 
     fn anneal(&mut self) -> Result<Component, ParseError> {
-        let iterations = self.count("iterations", REPEAT_MAX)?;
+        let iterations = self.count("iterations", Expression::REPEAT_MAX)?;
         self.symbol(',')?;
-        let hot = self.constant(RATE_MAX)?;
+        let hot = self.constant(Expression::RATE_MAX)?;
         self.symbol(',')?;
-        let cold = self.constant(RATE_MAX)?;
+        let cold = self.constant(Expression::RATE_MAX)?;
         self.symbol(')')?;
         Ok(Component::Anneal { iterations, hot, cold })
     }
@@ -343,33 +341,38 @@ mod tests {
 
     fn expression() -> impl Strategy<Value = Expression> {
         let policy = prop_oneof![Just(Policy::Random), Just(Policy::Greedy)];
-        let simulate = (policy, proptest::option::of(1..=HORIZON_MAX))
+        let simulate = (policy, proptest::option::of(1..=Expression::HORIZON_MAX))
             .prop_map(|(policy, horizon)| Component::Simulate { policy, horizon });
-        let adapt = (1..=LEVELS_MAX, 1..=REPEAT_MAX, 0.0..=RATE_MAX, 1..=REPEAT_MAX, any::<bool>()).prop_map(
-            |(levels, iterations, alpha, rollouts, prior)| Component::Adapt {
+        let adapt = (
+            1..=Expression::LEVELS_MAX,
+            1..=Expression::REPEAT_MAX,
+            0.0..=Expression::RATE_MAX,
+            1..=Expression::REPEAT_MAX,
+            any::<bool>(),
+        )
+            .prop_map(|(levels, iterations, alpha, rollouts, prior)| Component::Adapt {
                 levels,
                 iterations,
                 alpha,
                 rollouts,
                 prior,
-            },
-        );
-        let anneal = (1..=REPEAT_MAX, 0.0..=RATE_MAX, 0.0..1e-3)
+            });
+        let anneal = (1..=Expression::REPEAT_MAX, 0.0..=Expression::RATE_MAX, 0.0..1e-3)
             .prop_map(|(iterations, hot, cold)| Component::Anneal { iterations, hot, cold });
         let leaf = prop_oneof![simulate, adapt, anneal];
         let wrapping = prop_oneof![
-            (1..=REPEAT_MAX).prop_map(Component::Repeat),
+            (1..=Expression::REPEAT_MAX).prop_map(Component::Repeat),
             Just(Component::Lookahead),
             Just(Component::Step),
-            (1..=WIDTH_MAX).prop_map(Component::Beam),
-            (0.0..=C_MAX).prop_map(Component::Select),
+            (1..=Expression::WIDTH_MAX).prop_map(Component::Beam),
+            (0.0..=Expression::C_MAX).prop_map(Component::Select),
             (0.0..1e-3).prop_map(Component::Select),
             (0_u64..1 << 62)
                 .prop_map(f64::from_bits)
-                .prop_filter("too large", |c| *c <= C_MAX)
+                .prop_filter("too large", |c| *c <= Expression::C_MAX)
                 .prop_map(Component::Select),
         ];
-        (proptest::collection::vec(wrapping, 0..DEPTH_MAX), leaf).prop_map(|(mut components, leaf)| {
+        (proptest::collection::vec(wrapping, 0..Expression::DEPTH_MAX), leaf).prop_map(|(mut components, leaf)| {
             components.push(leaf);
             Expression::new(components).expect("within the limits")
         })

@@ -89,7 +89,7 @@ impl<A: Copy + Eq> Search<A> {
         }
     }
 
-    /// Limits each tree to this many nodes instead of [`TREE_NODES_MAX`], and drops existing trees.
+    /// Limits each tree to this many nodes instead of 2^20, and drops existing trees.
     #[must_use]
     pub fn with_tree_nodes_max(mut self, nodes_max: usize) -> Self {
         self.trees.fill(Tree::new(nodes_max));

@@ -3,7 +3,7 @@
 use super::problem::Generator;
 
 /// Default maximum number of nodes per tree. They take 34 MB if an action has one or two bytes.
-pub const TREE_NODES_MAX: usize = 1 << 20;
+pub(super) const TREE_NODES_MAX: usize = 1 << 20;
 
 const ROOT: u32 = 0;
 

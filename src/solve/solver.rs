@@ -292,7 +292,7 @@ impl Solver {
         let played = world.play_moves(&mut state, &moves);
         moves.truncate(played);
         while !state.is_over() {
-            world.step(&mut state, Move::Stay);
+            world.step_unchecked(&mut state, Move::Stay);
             moves.push(Move::Stay);
         }
         self.best.improve(moves, state.tick());

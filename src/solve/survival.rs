@@ -324,7 +324,7 @@ impl SurvivalSearch {
             let parent = &self.tree.frontier[candidate.parent as usize];
             self.next.push(parent.clone());
             let (state, others) = self.next.split_last_mut().expect("a state was pushed");
-            world.step(state, candidate.player_move);
+            world.step_unchecked(state, candidate.player_move);
             let (state, others) = (&*state, &*others);
             let is_dead = state.is_caught()
                 || !filters.iter().all(|filter| filter.admits(world, parent, candidate.player_move, state));

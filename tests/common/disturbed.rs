@@ -144,7 +144,7 @@ impl Server {
 
     pub fn play(&mut self, player_move: Move) {
         let before: Vec<Threat> = self.world.threats(&self.state).collect();
-        self.world.step(&mut self.state, player_move);
+        self.world.step_unchecked(&mut self.state, player_move);
         if let Some((index, until)) = self.frozen
             && self.tick() < until
         {

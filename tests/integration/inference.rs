@@ -37,7 +37,7 @@ fn show(learner: &mut Learner, world: &World, moves: &[Move]) {
         if state.is_over() {
             break;
         }
-        world.step(&mut state, player_move);
+        world.step_unchecked(&mut state, player_move);
         if state.tick() <= LAST_TICK {
             learner.observe(&sight(world, &state));
         }
@@ -57,7 +57,7 @@ fn first_difference(map: &Map, left: &Rules, right: &Rules, moves: &[Move]) -> O
             if state.is_over() {
                 return Some(state.tick());
             }
-            world.step(state, player_move);
+            world.step_unchecked(state, player_move);
         }
         let seen = |index: usize| {
             worlds[index].threats(&states[index]).map(|threat| (threat.position, threat.direction)).collect::<Vec<_>>()
@@ -181,7 +181,7 @@ fn draws_are_unknown_after_missed_messages() {
     let (world, mut learner) = begin_with_ghost();
     let mut state = world.start();
     while state.tick() < 400 {
-        world.step(&mut state, Move::Stay);
+        world.step_unchecked(&mut state, Move::Stay);
         if state.tick() > 20 {
             learner.observe(&sight(&world, &state));
         }
@@ -198,7 +198,7 @@ fn style_is_identified_soon_after_missed_messages() {
     let ghost = world.layout().threats.iter().position(|spawn| spawn.style == Style::Shark).expect("a shark");
     let mut state = world.start();
     while state.tick() < 245 {
-        world.step(&mut state, Move::Stay);
+        world.step_unchecked(&mut state, Move::Stay);
         let mut seen = sight(&world, &state);
         if state.tick() <= 200 {
             // The ghost moves in ticks 5, 15, 25 and so on, but not in tick 10: no style does this.
@@ -250,7 +250,7 @@ fn bot_learns_other_rules_while_it_plays_and_keeps_them_for_the_next_game() {
             if !decision.learnt.is_empty() {
                 said = decision.learnt;
             }
-            world.step(&mut state, decision.player_move);
+            world.step_unchecked(&mut state, decision.player_move);
         }
         assert!(!state.is_caught(), "caught in tick {}", state.tick());
         (bot, said)
@@ -278,7 +278,7 @@ fn bot_that_doubts_the_rules_keeps_out_of_reach() {
             let decision = bot.next_action(&GameMessage::of(world, &state, "us")).expect("a decision");
             let is_exposed = world.threats_move(&state) && world.is_within_reach(&state, decision.player_move);
             ticks += u32::from(is_exposed);
-            world.step(&mut state, decision.player_move);
+            world.step_unchecked(&mut state, decision.player_move);
         }
         assert!(!state.is_caught());
         if !doubts_rules {

@@ -7,7 +7,7 @@ use std::fs;
 use std::hash::Hasher;
 use std::path::Path;
 
-use getaway::fnv::FnvHasher;
+use fnv::FnvHasher;
 use getaway::game::{Direction, Layout, Position, Style, Tile};
 use getaway::map::{
     GeneratorError, GeneratorKind, GeneratorOptions, LayoutError, Map, MapError, MapLibrary, decode_layout,

@@ -25,7 +25,7 @@ fn play(world: &World, planner: &mut dyn Planner, state: &mut State, limit: Budg
     while !state.is_over() && choices.len() < ticks {
         let choice = planner.decide(world, state, limit).expect("a move");
         assert!(world.moves(state).any(|legal| legal == choice.player_move), "{choice:?} in tick {}", state.tick());
-        world.step(state, choice.player_move);
+        world.step_unchecked(state, choice.player_move);
         choices.push(choice);
     }
     choices
@@ -68,7 +68,7 @@ fn every_planner_adapts_to_an_unexpected_state() {
         let mut state = world.start();
         play(&world, planner.as_mut(), &mut state, Budget::ticks(400), 20);
         for player_move in [Move::Left, Move::Up, Move::Stay, Move::Right] {
-            world.step(&mut state, player_move);
+            world.step_unchecked(&mut state, player_move);
         }
         play(&world, planner.as_mut(), &mut state, Budget::ticks(400), 20);
         play(&world, planner.as_mut(), &mut world.start(), Budget::ticks(400), 20);
@@ -86,11 +86,11 @@ fn non_fatal_move_is_returned_after_the_deadline() {
     for name in all_planners().filter(|&name| name != "random") {
         let mut state = world.start();
         for player_move in [Move::Right, Move::Stay, Move::Stay, Move::Stay] {
-            world.step(&mut state, player_move);
+            world.step_unchecked(&mut state, player_move);
         }
         let limit = Budget::until(Instant::now());
         let choice = by_name(name, 1).expect("a planner").decide(&world, &state, limit).expect("a move");
-        world.step(&mut state, choice.player_move);
+        world.step_unchecked(&mut state, choice.player_move);
         // `cautious` does not predict the goldfish, so it may also move right, past the goldfish.
         assert!(!state.is_caught(), "{name}: {choice:?}");
     }
@@ -234,7 +234,7 @@ fn survival_with_unpredictable(layout: &Layout, unpredictable: usize) -> u32 {
         let pursuers: Vec<_> = unknown.iter().map(|threat| ObservedThreat::at(threat.position)).collect();
         let known_state = known.state_at(state.tick(), full.player(&state), predicted).expect("a state of the game");
         let choice = caution.choose_with_predictions(&known, &known_state, &pursuers, Budget::ticks(1500));
-        full.step(&mut state, choice.player_move);
+        full.step_unchecked(&mut state, choice.player_move);
     }
     u32::from(state.tick())
 }

@@ -3,10 +3,7 @@
 //! one-line error.
 
 use getaway::game::{Action, Direction, Layout, Position, Rules, Spawn, Style, Tile, World};
-use getaway::protocol::{
-    ClientFrame, Command, GameMessage, MAX_CLIENT_FRAME_BYTES, MAX_JSON_DEPTH, MAX_MESSAGE_BYTES, MAX_MESSAGE_SIDE,
-    MAX_MESSAGE_THREATS, MAX_VERBATIM_DEPTH, MessageWriter, Name, Register,
-};
+use getaway::protocol::{ClientFrame, Command, GameMessage, MAX_JSON_DEPTH, MessageWriter, Name, Register};
 use serde_json::{Value, json};
 
 fn layout() -> Layout {
@@ -61,7 +58,7 @@ fn writer_matches_messages_throughout_a_game() {
     while !state.is_over() {
         let message = GameMessage::of(&world, &state, "a \"team\"");
         assert_eq!(writer.write(&state), serde_json::to_string(&message).unwrap());
-        world.play(&mut state, &[]).unwrap();
+        world.play_command(&mut state, &[]).unwrap();
     }
 }
 
@@ -174,7 +171,7 @@ fn invalid_message_gives_one_error_with_the_path() {
 #[test]
 fn message_size_is_limited() {
     let column = vec!["WALL"; 1];
-    for (columns, is_accepted) in [(MAX_MESSAGE_SIDE, true), (MAX_MESSAGE_SIDE + 1, false)] {
+    for (columns, is_accepted) in [(GameMessage::MAX_SIDE, true), (GameMessage::MAX_SIDE + 1, false)] {
         let mut message = with("/yourCharacter/distances", Value::Null);
         message["map"] = json!({"width": columns, "height": 1, "tiles": vec![&column; columns]});
         assert_eq!(parse(&message).is_ok(), is_accepted, "{columns} columns");
@@ -182,14 +179,15 @@ fn message_size_is_limited() {
         assert_eq!(parse(&message).is_ok(), is_accepted, "{columns} rows");
     }
     let threat = message()["threats"][0].clone();
-    for (threats, is_accepted) in [(MAX_MESSAGE_THREATS, true), (MAX_MESSAGE_THREATS + 1, false)] {
+    for (threats, is_accepted) in [(GameMessage::MAX_THREATS, true), (GameMessage::MAX_THREATS + 1, false)] {
         assert_eq!(parse(&with("/threats", json!(vec![&threat; threats]))).is_ok(), is_accepted, "{threats} threats");
     }
     let mut frame = message().to_string().into_bytes();
-    frame.resize(MAX_MESSAGE_BYTES, b' ');
+    frame.resize(GameMessage::MAX_BYTES, b' ');
     assert!(GameMessage::parse(&frame).is_ok());
     frame.push(b' ');
-    let expected = format!("message too long: {} bytes, expected at most {MAX_MESSAGE_BYTES}", MAX_MESSAGE_BYTES + 1);
+    let expected =
+        format!("message too long: {} bytes, expected at most {}", GameMessage::MAX_BYTES + 1, GameMessage::MAX_BYTES);
     assert_eq!(GameMessage::parse(&frame).unwrap_err().to_string(), expected);
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(
@@ -266,7 +264,7 @@ fn any_json_is_a_frame() {
     ] {
         assert_eq!(kind(frame), expected, "{frame}");
     }
-    let long = format!("{}{{}}", " ".repeat(MAX_CLIENT_FRAME_BYTES - 2));
+    let long = format!("{}{{}}", " ".repeat(ClientFrame::MAX_BYTES - 2));
     assert_eq!(kind(&long), "an object without a type");
     assert_eq!(kind(&format!(" {long}")), "error: message too long: 65537 bytes, expected at most 65536");
     let deep = kind(&"[".repeat(10_000));
@@ -279,7 +277,7 @@ fn nesting_limit_is_exact() {
     for (more, is_accepted) in [(0, true), (1, false)] {
         let depth = MAX_JSON_DEPTH + more;
         assert_eq!(ClientFrame::parse(nested(depth)).is_ok(), is_accepted, "a frame of {depth} levels");
-        let depth = MAX_VERBATIM_DEPTH + more;
+        let depth = GameMessage::MAX_VERBATIM_DEPTH + more;
         for field in ["/constants", "/yourCharacter/teamId"] {
             let message = with(field, serde_json::from_str(&nested(depth)).unwrap());
             assert_eq!(parse(&message).is_ok(), is_accepted, "{field} of {depth} levels");

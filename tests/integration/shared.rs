@@ -88,7 +88,7 @@ fn whole_games_are_survived_on_the_real_maps() {
             let mut bot = Bot::new(options).unwrap();
             while !state.is_over() {
                 let decision = bot.next_action(&GameMessage::of(&world, &state, "team")).unwrap();
-                world.step(&mut state, decision.player_move);
+                world.step_unchecked(&mut state, decision.player_move);
             }
             let mispredictions: u32 = bot.mispredictions_by_threat().iter().sum();
             assert_eq!((world.score(&state), mispredictions), (10_005, 0), "{}, no-jump {}", map.name, rules.no_jump);

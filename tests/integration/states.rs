@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
-use getaway::game::{Direction, Layout, Move, Position, Rules, State, Status, Style, Threat, World};
+use getaway::game::{
+    Action, Direction, Game, Layout, Move, PlayError, Position, Rules, State, Status, Style, Threat, World,
+};
 use getaway_reference::lockstep::{Dice, random_layout, surviving_plan};
 
 fn random_games(seeds: std::ops::Range<u64>) -> impl Iterator<Item = (World, Vec<State>)> {
@@ -23,7 +25,7 @@ fn future(world: &World, state: &State, seed: u64, ticks: usize) -> Vec<(bool, u
         if state.is_over() {
             break;
         }
-        world.step(&mut state, dice.pick(&Move::ALL));
+        world.step_unchecked(&mut state, dice.pick(&Move::ALL));
         future.push((state.is_caught(), world.fingerprint(&state)));
     }
     future
@@ -50,10 +52,42 @@ fn clone_is_equal_and_independent() {
         for state in states.iter().filter(|state| !state.is_over()) {
             let mut other = state.clone();
             assert_eq!((&other, world.fingerprint(&other)), (state, world.fingerprint(state)));
-            world.step(&mut other, Move::Stay);
+            world.step_unchecked(&mut other, Move::Stay);
             assert_ne!(&other, state, "the clone equals the original after a step");
         }
     }
+}
+
+#[test]
+fn checked_moves_are_played_or_change_nothing() {
+    for (world, states) in random_games(300..320) {
+        for state in &states {
+            let possible: Vec<Move> = world.moves(state).collect();
+            for player_move in Move::ALL {
+                let mut next = state.clone();
+                let result = world.play(&mut next, player_move);
+                let expected = match player_move.direction() {
+                    _ if state.is_over() => Err(PlayError::GameOver),
+                    Some(direction) if !possible.contains(&player_move) => Err(PlayError::Blocked(direction)),
+                    _ => Ok(()),
+                };
+                assert_eq!(result, expected);
+                assert_eq!(next, if result.is_ok() { world.after(state, player_move) } else { state.clone() });
+            }
+        }
+    }
+}
+
+#[test]
+fn game_plays_in_a_world_of_its_own() {
+    let layout = Layout::parse("P..B").unwrap();
+    let mut game = Game::new(&layout, &Rules::BLITZ_2025).unwrap();
+    assert_eq!(game.play_command(&[Action::Move(Direction::Left)]), Ok(Move::Stay));
+    while !game.state().is_over() {
+        game.play(Move::Stay).unwrap();
+    }
+    assert_eq!((game.play(Move::Stay), game.play_command(&[])), (Err(PlayError::GameOver), Err(PlayError::GameOver)));
+    assert_eq!(game.score(), game.world().score(game.state()));
 }
 
 #[test]
@@ -98,7 +132,7 @@ fn crossing() -> (World, State) {
     let layout = Layout::parse("B.G.S.O\n.#.#.#.\nD.....H\n.#.#.#.\n....P..").expect("a valid drawing");
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
     let mut state = world.start();
-    (0..4).for_each(|_| world.step(&mut state, Move::Stay));
+    (0..4).for_each(|_| world.step_unchecked(&mut state, Move::Stay));
     (world, state)
 }
 
@@ -144,7 +178,7 @@ fn direction_of_a_bull_changes_its_future() {
         [(Direction::Down, Position::new(0, 1)), (Direction::Right, Position::new(1, 0))].map(|(d, position)| {
             let mut turned = rebuilt(&world, &state, |threats| threats[0].direction = d);
             let future = future(&world, &turned, 1, 30);
-            world.step(&mut turned, Move::Stay);
+            world.step_unchecked(&mut turned, Move::Stay);
             assert_eq!(world.threat(&turned, 0).position, position, "a bull moves in its direction");
             future
         });
@@ -157,7 +191,8 @@ fn states_of_another_world_are_rejected() {
         .map(|drawing| World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::BLITZ_2025).expect("a map"));
     for (index, world) in worlds.iter().enumerate() {
         for (other, mut state) in worlds.iter().map(World::start).enumerate() {
-            let stepped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.step(&mut state, Move::Stay)));
+            let stepped =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| world.step_unchecked(&mut state, Move::Stay)));
             assert_eq!(stepped.is_ok(), index == other, "world {index}, state of world {other}");
         }
     }
@@ -175,7 +210,7 @@ fn successors_are_the_moves_played() {
             assert!(successors.iter().map(|&(player_move, _)| player_move).eq(world.moves(state)));
             for (player_move, next) in successors {
                 let mut stepped = state.clone();
-                world.step(&mut stepped, player_move);
+                world.step_unchecked(&mut stepped, player_move);
                 assert_eq!(next, stepped);
             }
         }

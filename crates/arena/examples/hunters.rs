@@ -178,7 +178,7 @@ impl HunterGame {
             }
             let player_move = choose(&self.world, &self.state, &self.positions());
             let tick = self.state.tick();
-            self.world.step(&mut self.state, player_move);
+            self.world.step_unchecked(&mut self.state, player_move);
             let player = self.streets.graph.tile(self.world.player(&self.state)).expect("an open tile");
             if self.clock.threats_move(tick) {
                 self.hunter.step(&self.streets, &mut self.hunters, tick, player);

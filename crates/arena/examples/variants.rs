@@ -145,7 +145,7 @@ fn compare_times(settings: &Settings) -> Result<(), Box<dyn Error>> {
                     times[index] += decision.elapsed;
                     decisions[index] += 1;
                     moves[index].push(decision.player_move);
-                    world.step(&mut state, decision.player_move);
+                    world.step_unchecked(&mut state, decision.player_move);
                 }
             }
             if moves[0] != moves[1] {
@@ -209,7 +209,7 @@ fn play(world: &World, options: BotOptions, changed: &[Parameter], traces: bool)
                 decision.learnt.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
             );
         }
-        world.step(&mut state, decision.player_move);
+        world.step_unchecked(&mut state, decision.player_move);
     }
     if traces {
         let missed = bot.mispredictions_by_threat();

@@ -20,8 +20,8 @@ use thiserror::Error;
 
 use super::results::{GameSettings, same_in_run};
 use super::series::{Series, SeriesError};
+use fnv::FnvHasher;
 use getaway::batch::{Batch, FEATURES, Shape};
-use getaway::fnv::FnvHasher;
 use getaway::game::{Move, State, World};
 use getaway::planner::{PlannerFailure, PlannerHost};
 use getaway::protocol::to_json;
@@ -364,7 +364,7 @@ impl Dataset {
                 choice.player_move
             };
             states.push(state.clone());
-            world.step(&mut state, player_move);
+            world.step_unchecked(&mut state, player_move);
         }
         let mut picked: Vec<usize> = (0..states.len()).collect();
         random.shuffle(&mut picked);

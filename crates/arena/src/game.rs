@@ -36,7 +36,7 @@ pub fn play<B>(
         if let ControlFlow::Break(reason) = watch(&state, &decision) {
             return Ok(ControlFlow::Break(reason));
         }
-        world.step(&mut state, decision.player_move);
+        world.step_unchecked(&mut state, decision.player_move);
     }
     Ok(ControlFlow::Continue(state))
 }

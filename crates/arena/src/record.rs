@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::phrases::counted;
 use super::results::same;
-use getaway::fnv::FnvHasher;
+use fnv::FnvHasher;
 use getaway::game::{LAST_TICK, Plan, Position, Rules, State, World, rules_fields};
 use getaway::planner::Source;
 use getaway::protocol::Mistakes;
@@ -18,7 +18,7 @@ use getaway_runs::stats::nearest_rank;
 
 /// A fingerprint of the player's positions by tick. The threats are deterministic, so two games on
 /// the same map with the same rules and fingerprint are equal, unless the 64-bit hashes collide.
-#[derive(Clone, Debug, Default)]
+#[derive(Default)]
 pub struct MovesFingerprint(FnvHasher);
 
 impl MovesFingerprint {

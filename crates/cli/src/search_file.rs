@@ -17,8 +17,8 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 
+use fnv::FnvHasher;
 use getaway::files;
-use getaway::fnv::FnvHasher;
 use getaway::game::{Layout, Rules, World};
 use getaway::solve::{Solver, SolverOptions};
 use getaway_runs::{FileKind, JournalError, lock, partial_file};

@@ -2,13 +2,13 @@
 //! a rollout), in the canonical forms of Maes, Lupien St-Pierre and Ernst.
 //!
 //! `repeat(a, repeat(b, S))` becomes `repeat(a * b, S)`, where the product is capped at
-//! [`REPEAT_MAX`]. `select(p, select(q, S))` becomes `select(p, S)`, because the inner tree only
+//! [`Expression::REPEAT_MAX`]. `select(p, select(q, S))` becomes `select(p, S)`, because the inner tree only
 //! continues the descent of the outer tree. A candidate does not start with `repeat`, because a
 //! search repeats the whole expression anyway.
 
 use std::collections::HashSet;
 
-use getaway::search::{Component, Expression, Policy, REPEAT_MAX};
+use getaway::search::{Component, Expression, Policy};
 
 /// Maximum number of operators. With five, [`Vocabulary::paper`] has 24,691 candidates.
 pub const OPERATORS_MAX: usize = 5;
@@ -117,7 +117,7 @@ fn canonical(operators: &[Component], leaf: Component) -> Expression {
     for &operator in operators {
         match (components.last_mut(), operator) {
             (Some(Component::Repeat(outer)), Component::Repeat(inner)) => {
-                *outer = outer.saturating_mul(inner).min(REPEAT_MAX);
+                *outer = outer.saturating_mul(inner).min(Expression::REPEAT_MAX);
             }
             (Some(Component::Select(_)), Component::Select(_)) => {}
             _ => components.push(operator),

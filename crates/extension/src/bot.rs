@@ -12,7 +12,7 @@ use pyo3::types::{PyBytes, PyDict, PyString};
 use getaway::bot::{self, BotOptions, Decision};
 use getaway::game::Rules;
 use getaway::planner::PlannerSpec;
-use getaway::protocol::{GameMessage, MAX_MESSAGE_SIDE, MAX_MESSAGE_THREATS, ProtocolError};
+use getaway::protocol::{GameMessage, ProtocolError};
 use getaway::search::Budget;
 
 use crate::callables::{Callable, is_in_planner, planner_spec};
@@ -26,7 +26,7 @@ use crate::value::{from_rules, from_value, rules_options, to_value_of};
 const TEAM: &str = "getaway";
 /// Maximum number of values in a message that is given as a dict: two per tile and 64 per threat,
 /// for the maximum numbers of tiles and threats.
-const MESSAGE_VALUES_MAX: usize = 2 * MAX_MESSAGE_SIDE * MAX_MESSAGE_SIDE + 64 * MAX_MESSAGE_THREATS;
+const MESSAGE_VALUES_MAX: usize = 2 * GameMessage::MAX_SIDE * GameMessage::MAX_SIDE + 64 * GameMessage::MAX_THREATS;
 const TURN_POLL: Duration = Duration::from_micros(200);
 
 /// A player that receives the state before each tick and returns an action, or None to stay.
@@ -210,7 +210,7 @@ impl Bot {
         let mut moves = Vec::new();
         while !state.is_over() {
             let player_move = self.decide(py, || Ok(GameMessage::of(world, &state, TEAM)))?.player_move;
-            world.step(&mut state, player_move);
+            world.step_unchecked(&mut state, player_move);
             moves.push(player_move);
             py.check_signals()?;
         }

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 
 #[cfg(feature = "lab")]
 use getaway::game::Direction;
-use getaway::game::{self, GameOver, Move, Plan, Position, Rules, Status, World};
+use getaway::game::{self, Move, Plan, PlayError, Position, Rules, Status, World};
 use getaway::protocol::MessageWriter;
 
 use crate::convert::{catch_panic, clearer, to_python, type_name, value_error, variant, without_gil};
@@ -224,10 +224,10 @@ impl State {
     fn after(&self, player_move: &Bound<'_, PyAny>) -> PyResult<Self> {
         let player_move = from_move("move", player_move)?;
         if self.state.is_over() {
-            return Err(value_error(GameOver));
+            return Err(value_error(PlayError::GameOver));
         }
         let mut state = self.state.clone();
-        catch_panic(|| self.board.world.step(&mut state, player_move))?;
+        catch_panic(|| self.board.world.step_unchecked(&mut state, player_move))?;
         Ok(self.with(state))
     }
 
@@ -368,7 +368,7 @@ impl Game {
     fn step(&mut self, py: Python<'_>, action: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let command = from_command(action)?;
         let (world, state) = (&self.board.world, &mut self.state);
-        let player_move = catch_panic(|| world.play(state, &command))?.map_err(value_error)?;
+        let player_move = catch_panic(|| world.play_command(state, &command))?.map_err(value_error)?;
         self.moves.push(player_move);
         to_move(py, player_move)
     }

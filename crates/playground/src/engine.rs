@@ -328,7 +328,7 @@ fn play(request: &Arguments, report: Report<'_>) -> Result<Vec<u8>, String> {
     let mut moves = Vec::new();
     while !state.is_over() {
         let choice = planner.decide(&world, &state, Budget::ticks(*budget_ticks)).map_err(sentence)?;
-        world.step(&mut state, choice.player_move);
+        world.step_unchecked(&mut state, choice.player_move);
         moves.push(choice.player_move);
         if moves.len() % REPORT_TICKS == 0 && !report(&to_json(&Plan::from(&moves[..]))) {
             break;

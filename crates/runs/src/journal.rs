@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 use tempfile::{Builder, NamedTempFile};
 use thiserror::Error;
 
+use fnv::FnvHasher;
 use getaway::files::{self, TextReader};
-use getaway::fnv::FnvHasher;
 
 /// Every line must be shorter than this limit.
 const LINE_BYTES_MAX: u64 = 1 << 20;
@@ -121,7 +121,7 @@ pub struct Journal {
     /// The total size of the complete lines in bytes. After a failed append, the file can be
     /// longer.
     size_bytes: u64,
-    hash: FnvHasher,
+    hash: u64,
 }
 
 impl Journal {
@@ -145,7 +145,7 @@ impl Journal {
         files::check(&path, FILE_BYTES_MAX).map_err(failed)?;
         let file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
         lock(&path, &file)?;
-        let mut journal = Self { path: path.clone(), file, size_bytes: 0, hash: FnvHasher::default() };
+        let mut journal = Self { path: path.clone(), file, size_bytes: 0, hash: FnvHasher::default().finish() };
         journal.size_bytes = journal.read(kind, check, read)?;
         journal.truncate().map_err(failed)?;
         Ok(journal)
@@ -159,7 +159,7 @@ impl Journal {
         let partial = partial_file(path).map_err(failed)?;
         lock(path, partial.as_file())?;
         let (file, partial_path) = partial.into_parts();
-        let mut journal = Self { path: path.to_owned(), file, size_bytes: 0, hash: FnvHasher::default() };
+        let mut journal = Self { path: path.to_owned(), file, size_bytes: 0, hash: FnvHasher::default().finish() };
         journal.append(&[Header { getaway: kind.name.to_owned(), version: kind.version, settings }])?;
         partial_path.persist_noclobber(path).map_err(|error| failed(error.error))?;
         Ok(journal)
@@ -199,9 +199,11 @@ impl Journal {
     }
 
     fn add(&mut self, body: &[u8]) -> String {
-        self.hash.write(body);
-        self.hash.write(b"\n");
-        format!("{:016x}", self.hash.finish())
+        let mut hasher = FnvHasher::with_key(self.hash);
+        hasher.write(body);
+        hasher.write(b"\n");
+        self.hash = hasher.finish();
+        format!("{:016x}", self.hash)
     }
 
     fn read<S: DeserializeOwned, R: DeserializeOwned>(

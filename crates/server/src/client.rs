@@ -14,7 +14,7 @@ use super::mistakes::{early_frame, is_first};
 use super::recorder::Recorder;
 use super::shared::{Place, Shared};
 use super::socket::{Disconnect, Incoming, Socket, parse_incoming};
-use getaway::protocol::{ClientFrame, MAX_TEAM_NAME_CHARS, Register};
+use getaway::protocol::{ClientFrame, Register};
 
 const DEFAULT_TEAM: &str = "team";
 
@@ -65,8 +65,8 @@ fn role(socket: &mut Socket, shared: &Shared) -> Result<Role, Disconnect> {
 }
 
 fn bot(socket: &mut Socket, shared: &Shared, register: &Register) -> Disconnect {
-    if team_of(register).chars().count() > MAX_TEAM_NAME_CHARS {
-        let reason = format!("teamName: expected at most {MAX_TEAM_NAME_CHARS} characters");
+    if team_of(register).chars().count() > Register::MAX_NAME_CHARS {
+        let reason = format!("teamName: expected at most {} characters", Register::MAX_NAME_CHARS);
         return rejected(shared, Disconnect::new(CloseCode::Policy, reason));
     }
     match wait_for_turn(socket, shared) {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
+use getaway::protocol::ClientFrame;
 
 /// Maximum number of connections, far below Linux's default limit of open files. Each has two
 /// threads. Further connections are closed.
@@ -19,7 +19,7 @@ pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of a request's head. Browsers usually send less than 4 KiB.
 pub const MAX_REQUEST_HEAD_BYTES: usize = 16 << 10;
 pub const MAX_REQUEST_HEADERS: usize = 100;
-pub const MAX_FRAME_BYTES: usize = MAX_CLIENT_FRAME_BYTES;
+pub const MAX_FRAME_BYTES: usize = ClientFrame::MAX_BYTES;
 /// Maximum number of frames that the server reads from a bot per tick.
 pub const MAX_FRAMES_PER_TICK: usize = 100;
 /// Maximum number of frames per second from a client that is not playing.

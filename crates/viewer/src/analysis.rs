@@ -479,7 +479,7 @@ impl PlayedGame<'_> {
     fn survives_as_predicted(&self, index: usize) -> bool {
         let Some(&Some(played)) = self.moves.get(index) else { return false };
         let mut state = self.states[index].clone();
-        self.world.step(&mut state, played);
+        self.world.step_unchecked(&mut state, played);
         if state.is_caught() {
             return false;
         }

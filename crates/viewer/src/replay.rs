@@ -304,7 +304,7 @@ pub(super) fn forecast(world: &World, state: &State) -> Vec<Positions> {
     let mut state = state.clone();
     let mut frames = Vec::new();
     for player_move in moves.into_iter().take(FORECAST_TICKS) {
-        world.step(&mut state, player_move);
+        world.step_unchecked(&mut state, player_move);
         frames.push(positions_of(world, &state));
         if state.is_over() {
             break;

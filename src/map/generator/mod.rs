@@ -4,7 +4,7 @@
 
 use thiserror::Error;
 
-use crate::game::{Layout, Spawn, StreetGraph, Style};
+use crate::game::{Layout, MAX_OPEN_TILES, MAX_THREATS, Spawn, StreetGraph, Style};
 
 use super::Map;
 use super::limits::{LayoutError, MAX_SIDE, check_limits};
@@ -20,13 +20,13 @@ pub use options::{GeneratorKind, GeneratorOptions};
 use streets::{Streets, positions_from};
 
 /// The minimum distance between a threat's spawn and the player's on a generated map, in steps.
-pub const MIN_PLAYER_DISTANCE: u16 = 6;
+const MIN_PLAYER_DISTANCE: u16 = 6;
 
 /// The minimum side. On a 7x7 map, a threat can still start 6 steps from the player.
 const MIN_SIDE: i32 = 7;
 /// Streets usually fill more than a quarter of a map, so most larger maps would exceed the limit on
 /// open tiles.
-const MAX_AREA: i32 = 4 * super::MAX_OPEN_TILES as i32;
+const MAX_AREA: i32 = 4 * MAX_OPEN_TILES as i32;
 
 /// The error for a map that cannot be generated.
 #[derive(Debug, Error)]
@@ -117,7 +117,7 @@ fn check_options(options: &GeneratorOptions) -> Result<(), GeneratorError> {
     if permille > 1000 {
         return Err(GeneratorError::Braid { permille });
     }
-    if threats > super::MAX_THREATS {
+    if threats > MAX_THREATS {
         return Err(LayoutError::TooManyThreats { threats }.into());
     }
     if threats > 0 && options.styles.is_empty() {
@@ -139,7 +139,7 @@ fn populate(streets: Streets, options: &GeneratorOptions, dice: &mut Dice) -> Re
     let GeneratorOptions { width, height, threats, .. } = *options;
     let mut starts = streets.open_positions();
     // Checked first, because the next search can take quadratic time in the number of open tiles.
-    if starts.len() > super::MAX_OPEN_TILES {
+    if starts.len() > MAX_OPEN_TILES {
         return Err(LayoutError::TooManyOpenTiles { open_tiles: starts.len() }.into());
     }
     dice.shuffle(&mut starts);

@@ -90,7 +90,7 @@ fn bound_still_holds_after_moves_are_played() {
     let first = solver.solve(&world, &state, Budget::ticks(2_000_000));
     assert_eq!(first.outcome, Outcome::Doomed);
     for &player_move in first.moves.iter().take(5) {
-        world.step(&mut state, player_move);
+        world.step_unchecked(&mut state, player_move);
         let next = solver.solve(&world, &state, Budget::ticks(1_000));
         assert_eq!((next.outcome, next.final_tick), (Outcome::Doomed, next.final_tick.max(first.final_tick)));
         assert!(next.bound <= first.bound);
@@ -128,7 +128,7 @@ fn verdicts_agree_with_playing_every_line() {
                     }
                 }
                 let Some(best) = verdicts.iter().max_by_key(|verdict| verdict.solution.final_tick) else { break };
-                world.step(&mut state, best.player_move);
+                world.step_unchecked(&mut state, best.player_move);
             }
         }
     }

@@ -12,7 +12,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::POLL_INTERVAL;
-use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
+use getaway::protocol::ClientFrame;
 
 /// While this many messages are unread, no more are read from the bot, and a bot that continues to
 /// write is eventually blocked.
@@ -159,10 +159,10 @@ impl Drop for Connection {
 fn read_line(output: &mut impl BufRead) -> Received {
     loop {
         let mut line = Vec::new();
-        match output.take(MAX_CLIENT_FRAME_BYTES as u64 + 1).read_until(b'\n', &mut line) {
+        match output.take(ClientFrame::MAX_BYTES as u64 + 1).read_until(b'\n', &mut line) {
             Ok(0) | Err(_) => return Received::Closed,
-            Ok(bytes) if bytes > MAX_CLIENT_FRAME_BYTES => {
-                return Received::Broken(format!("a line of more than {MAX_CLIENT_FRAME_BYTES} bytes"));
+            Ok(bytes) if bytes > ClientFrame::MAX_BYTES => {
+                return Received::Broken(format!("a line of more than {} bytes", ClientFrame::MAX_BYTES));
             }
             Ok(_) => {}
         }

@@ -16,7 +16,7 @@ use super::{
 use crate::game::TEAM;
 use crate::record::{Cost, ExternalRecord, Failure, FailureKind, MovesFingerprint, Times};
 use getaway::game::{Action, FIRST_TICK, Plan, State, World};
-use getaway::protocol::{ClientFrame, Command, MAX_CLIENT_FRAME_BYTES, MessageWriter};
+use getaway::protocol::{ClientFrame, Command, MessageWriter};
 use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};
 use getaway_runs::FileKind;
 
@@ -52,7 +52,6 @@ pub struct ExternalTick<'a> {
     pub wire: WireNotes,
 }
 
-#[derive(Debug)]
 pub struct PlayedGame {
     pub state: State,
     pub record: ExternalRecord,
@@ -399,7 +398,7 @@ impl<'a> Play<'a> {
             Ok(_) => "expected a COMMAND".to_owned(),
             // The message is too long or not JSON, so the server would close the connection.
             Err(error) => {
-                let is_text = message.len() <= MAX_CLIENT_FRAME_BYTES && self.game.bot.transport == Transport::Pipe;
+                let is_text = message.len() <= ClientFrame::MAX_BYTES && self.game.bot.transport == Transport::Pipe;
                 let hint = if is_text { "; print other text to standard error" } else { "" };
                 let what = format!("{error}, found {}: expected a COMMAND{hint}", shortened(message));
                 self.add_invalid(message, ms, error.to_string());
@@ -474,8 +473,8 @@ impl<'a> Play<'a> {
         let wire = WireNotes { left, ..std::mem::take(&mut self.wire) };
         (self.watch)(ExternalTick { state: &self.state, actions, wire });
         self.moves.add(self.game.world.player(&self.state));
-        // `World::play` fails only if the game is over, and all callers check that first.
-        self.line.0.extend(self.game.world.play(&mut self.state, actions));
+        // `World::play_command` fails only if the game is over, and all callers check that first.
+        self.line.0.extend(self.game.world.play_command(&mut self.state, actions));
     }
 
     /// Plays the remaining ticks without the bot, as the server does.

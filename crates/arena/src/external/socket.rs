@@ -18,7 +18,7 @@ use tungstenite::{Error, Message, WebSocket};
 use super::POLL_INTERVAL;
 use super::connection::{Connection, Received};
 use super::process::Program;
-use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
+use getaway::protocol::ClientFrame;
 
 const HANDSHAKE_TIME: Duration = Duration::from_secs(3);
 const HEAD_END: &[u8; 4] = b"\r\n\r\n";
@@ -119,8 +119,8 @@ fn accept(connection: TcpStream, deadline: Instant, is_stopped: &dyn Fn() -> boo
     connection.set_nonblocking(false)?;
     let port = connection.local_addr()?.port();
     let limits = WebSocketConfig::default()
-        .max_message_size(Some(MAX_CLIENT_FRAME_BYTES))
-        .max_frame_size(Some(MAX_CLIENT_FRAME_BYTES));
+        .max_message_size(Some(ClientFrame::MAX_BYTES))
+        .max_frame_size(Some(ClientFrame::MAX_BYTES));
     let shake_hands =
         move |socket| tungstenite::accept_hdr_with_config(socket, refuse_pages(port), Some(limits)).map_err(failure);
     shaken(connection, Role::Server, deadline, is_stopped, shake_hands)

@@ -29,7 +29,7 @@ use super::rating::{RatedPairs, ratings};
 use super::record::{GameRecord, Times};
 use super::remote::LadderJob;
 use super::results::GameSettings;
-use getaway::fnv::FnvHasher;
+use fnv::FnvHasher;
 use getaway::protocol::Mistakes;
 use getaway_runs::stats::Interval;
 

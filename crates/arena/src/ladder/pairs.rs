@@ -1,7 +1,7 @@
 use std::collections::HashSet;
 use std::hash::Hasher;
 
-use getaway::fnv::FnvHasher;
+use fnv::FnvHasher;
 use serde::Serialize;
 
 use getaway_runs::stats::{Sprt, SprtDecision, WinDrawLoss};

@@ -37,7 +37,7 @@ pub(crate) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl 
         for what in mistakes.add_actions(state.tick().into(), &command) {
             note(&format!("line {}: ignored {what} (reported once)", lines.number));
         }
-        if world.play(&mut state, &command).is_err() {
+        if world.play_command(&mut state, &command).is_err() {
             break;
         }
         write_line(&mut *out, &TraceTick::of_state(&world, &state))?;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use getaway::game::{Layout, Rules, World};
 use getaway::planner::{Budget, NAMES, by_name};
-use getaway::search::{DEPTH_MAX, Expression};
+use getaway::search::Expression;
 use getaway_reference::lockstep::Dice;
 
 use super::clock::thread_time;
@@ -65,7 +65,9 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
 
 fn check(text: &str) -> Result<bool, String> {
     match text.parse::<Expression>() {
-        Ok(expression) if expression.components().len() > DEPTH_MAX => Err("deeper than the limit".to_owned()),
+        Ok(expression) if expression.components().len() > Expression::DEPTH_MAX => {
+            Err("deeper than the limit".to_owned())
+        }
         Ok(expression) if expression.to_string().parse().as_ref() != Ok(&expression) => {
             Err("does not round-trip".to_owned())
         }
@@ -142,7 +144,7 @@ fn words(dice: &mut Dice) -> String {
 }
 
 fn valid(dice: &mut Dice) -> String {
-    let depth = if dice.one_in(4) { dice.below(DEPTH_MAX) } else { dice.below(6) };
+    let depth = if dice.one_in(4) { dice.below(Expression::DEPTH_MAX) } else { dice.below(6) };
     let mut text = String::new();
     for _ in 0..depth {
         text += &match dice.below(4) {

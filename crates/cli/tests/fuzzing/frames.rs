@@ -290,7 +290,7 @@ impl ReferenceBot {
             let command = json!({"type": "COMMAND", "tick": state.tick(), "actions": actions}).to_string();
             sent = Some(Instant::now());
             socket.send(Message::text(command)).map_err(|error| error.to_string())?;
-            self.world.step(&mut state, player_move);
+            self.world.step_unchecked(&mut state, player_move);
         }
         while let Ok(message) = socket.read() {
             if let Message::Close(Some(frame)) = message {

@@ -135,7 +135,7 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Counts, S
         if state.is_over() || dice.one_in(40) {
             state = world.start();
         } else if !dice.one_in(10) {
-            world.step(&mut state, player_move);
+            world.step_unchecked(&mut state, player_move);
         }
     }
     Ok(counts)

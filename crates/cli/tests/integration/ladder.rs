@@ -3,7 +3,7 @@ use std::hash::Hasher;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use getaway::fnv::FnvHasher;
+use fnv::FnvHasher;
 use serde_json::Value;
 
 use crate::common::wait_until;

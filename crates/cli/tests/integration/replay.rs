@@ -11,8 +11,8 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use getaway::game::{Action, Direction, Layout, Move, Position, Rules, State, Status, Tile, World};
 use getaway::map::Map;
-use getaway::protocol::{MAX_VERBATIM_DEPTH, MessageWriter};
-use getaway::recording::{MAX_LINE_BYTES, RecordingReader, RecordingWriter, VerifyReport, verify};
+use getaway::protocol::{GameMessage, MessageWriter};
+use getaway::recording::{RecordingReader, RecordingWriter, VerifyReport, verify};
 use serde_json::{Value, json};
 
 fn root() -> &'static Path {
@@ -32,7 +32,7 @@ fn record(layout: &Layout, ticks: usize, mut drive: impl FnMut(&World, &State) -
         let actions = drive(&world, &state);
         let (frame, json) = (writer.write(&state), serde_json::to_string(&actions).unwrap());
         lines += &format!("{{\"game_message\":{frame},\"actions\":{json}}}\n");
-        if world.play(&mut state, &actions).is_err() || state.is_over() {
+        if world.play_command(&mut state, &actions).is_err() || state.is_over() {
             break;
         }
     }
@@ -335,7 +335,7 @@ fn state_that_its_recorder_refused_is_skipped_if_it_cannot_be_read() {
         assert!(unmarked.starts_with("FILE, line 21: "), "{unmarked}");
     }
     // Readable messages are compared, even at the maximum depth or on a line with an error.
-    assert_eq!(verified(&with_constants(MAX_VERBATIM_DEPTH)).unwrap().divergence.unwrap().path, "tick");
+    assert_eq!(verified(&with_constants(GameMessage::MAX_VERBATIM_DEPTH)).unwrap().divergence.unwrap().path, "tick");
     let again = lines[19].replacen('{', &format!("{{{error},"), 1);
     assert_eq!(verified(&again).unwrap().divergence.unwrap().path, "tick");
     assert!(verified(r#"{"error":"no state"}"#).is_err());
@@ -508,7 +508,8 @@ fn unreadable_file_gives_one_error() {
 fn line_length_limit_is_exact() {
     let lines = record(&our_map("roundabout"), 2, flee);
     let (first, rest) = lines.split_once('\n').unwrap();
-    for (bytes, is_accepted) in [(MAX_LINE_BYTES, true), (MAX_LINE_BYTES + 1, false)] {
+    for (bytes, is_accepted) in [(RecordingReader::MAX_LINE_BYTES, true), (RecordingReader::MAX_LINE_BYTES + 1, false)]
+    {
         let report = verify_bytes(format!("{first}{}\n{rest}", " ".repeat(bytes - first.len() - 1)).as_bytes());
         assert_eq!(report.map(|report| report.ticks).ok(), is_accepted.then_some(2), "{bytes} bytes");
     }

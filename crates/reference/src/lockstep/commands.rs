@@ -78,7 +78,7 @@ mod tests {
             let moves: Vec<Move> = world.moves(&state).collect();
             let wanted = dice.pick(&moves);
             let command = disguise(wanted, &world, &state, &mut dice);
-            assert_eq!(world.play(&mut state, &command), Ok(wanted), "{command:?}");
+            assert_eq!(world.play_command(&mut state, &command), Ok(wanted), "{command:?}");
         }
     }
 

@@ -13,7 +13,7 @@ use std::fmt::{self, Debug};
 use thiserror::Error;
 
 use super::{Game, Threat, best_intersections, line_of_sight, shared_path_steps, shark_path_steps};
-use getaway::game::{self, Action, Direction, GameOver, LAST_TICK, Move, Position, State, Status, World};
+use getaway::game::{self, Action, Direction, LAST_TICK, Move, PlayError, Position, State, Status, World};
 
 mod commands;
 mod coverage;
@@ -159,7 +159,7 @@ impl GamePair<'_> {
             self.compare_action(index, action, coverage)?;
         }
         let before = self.reference.player;
-        let player_move = self.world.play(&mut self.state, command);
+        let player_move = self.world.play_command(&mut self.state, command);
         self.reference.step(command);
         let step = Direction::ALL.into_iter().find(|&d| before.towards(d) == self.reference.player);
         same("the player's move", player_move, Ok(step.map_or(Move::Stay, Move::from)))?;
@@ -230,7 +230,7 @@ impl GamePair<'_> {
         let (state, reference) = (self.state.clone(), self.reference.clone());
         let command = Direction::ALL.map(Action::Move);
         self.reference.step(&command);
-        same("a tick after the end", self.world.play(&mut self.state, &command), Err(GameOver))?;
+        same("a tick after the end", self.world.play_command(&mut self.state, &command), Err(PlayError::GameOver))?;
         same("the state after the end", self.state == state, self.reference == reference)?;
         self.compare()
     }

@@ -68,7 +68,7 @@ mod tests {
         let mut state = world.start();
         for &player_move in plan {
             assert!(!state.is_over());
-            world.step(&mut state, player_move);
+            world.step_unchecked(&mut state, player_move);
         }
         state
     }

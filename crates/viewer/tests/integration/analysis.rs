@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use crate::common;
 use getaway::game::{Action, LAST_TICK, Layout, Move, Rules, State, Status, Threat, World};
 use getaway::map::Map;
-use getaway::planner::{Budget, Planner, SafestPlanner};
+use getaway::planner::{Budget, by_name};
 use getaway::protocol::MessageWriter;
 use getaway::recording::{
     CommandNote, DecisionNotes, GameNotes, RecordingWriter, TickNotes, UnreadableNote, WireNotes,
@@ -176,7 +176,7 @@ fn analyse(world: &World, lines: Vec<RecordedLine>, rest: impl Fn() -> RecordedL
             line.notes.game = Some(Box::new(header));
         }
         recording.write_with(&writer.write(&state), &line.said, &line.notes).unwrap();
-        world.step(&mut state, line.played);
+        world.step_unchecked(&mut state, line.played);
     }
     recording.finish().unwrap();
     let log = GameLog::read(&RecordingSource::File(path), None, &[]).unwrap();
@@ -279,7 +279,7 @@ fn lost_games_are_explained_by_their_causes() {
         let mut state = states[left].clone();
         (0..6).for_each(|_| {
             if !state.is_over() {
-                world.step(&mut state, Move::Stay)
+                world.step_unchecked(&mut state, Move::Stay)
             }
         });
         !state.is_over() && exhaustive_end(&world, &state, 3_000).is_none()
@@ -353,14 +353,14 @@ fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<
     let path = folder.path().join("game.jsonl");
     let mut recording = RecordingWriter::create(&path).unwrap();
     let writer = MessageWriter::new(&truth, "me");
-    let mut planner = SafestPlanner::new();
+    let mut planner = by_name("safest", 1).unwrap();
     let mut state = truth.start();
     while !state.is_over() {
         let threats: Vec<Threat> = truth.threats(&state).collect();
         let seen = believed.state_at(state.tick(), truth.player(&state), &threats).unwrap();
         let player_move = planner.decide(believed, &seen, Budget::UNLIMITED).expect("a move").player_move;
         recording.write(&writer.write(&state), &command(player_move)).unwrap();
-        truth.step(&mut state, player_move);
+        truth.step_unchecked(&mut state, player_move);
     }
     recording.finish().unwrap();
     let log = GameLog::read(&RecordingSource::File(path), None, &[]).unwrap();
@@ -402,7 +402,7 @@ fn nothing_is_proven_if_the_style_of_a_threat_is_unknown() {
         while !state.is_over() {
             let message = MessageWriter::new(&world, "me").write(&state);
             recording.write(&message.replace("\"goldfish\"", &format!("\"{style}\"")), &[]).unwrap();
-            world.step(&mut state, Move::Stay);
+            world.step_unchecked(&mut state, Move::Stay);
         }
         recording.finish().unwrap();
         let log = GameLog::read(&RecordingSource::File(path.clone()), Some(&rules), &[]).unwrap();
