@@ -26,6 +26,15 @@ impl Clone for State {
         let more = if self.more.is_empty() { Box::default() } else { self.more.clone() };
         Self { more, ..*self }
     }
+
+    #[inline]
+    fn clone_from(&mut self, source: &Self) {
+        if !(self.more.is_empty() && source.more.is_empty()) {
+            self.more.clone_from(&source.more);
+        }
+        (self.tick, self.player, self.is_caught) = (source.tick, source.player, source.is_caught);
+        (self.shape, self.first) = (source.shape, source.first);
+    }
 }
 
 /// The status of a game.
@@ -129,9 +138,7 @@ impl State {
 
     #[inline(always)]
     pub(super) fn check_caught(&mut self) {
-        if self.is_threat_on(self.player) {
-            self.is_caught = true;
-        }
+        self.is_caught |= self.is_threat_on(self.player);
     }
 
     pub(super) fn lane(&self, lane: u8) -> (&Block, usize) {

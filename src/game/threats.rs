@@ -70,8 +70,8 @@ const fn goes_by_direction(style: Style) -> bool {
 }
 
 #[inline(always)]
-fn words(lanes: [u16; LANES]) -> [u64; 2] {
-    let word = |from: usize| (0..4).fold(0, |word, lane| word | u64::from(lanes[from + lane]) << (16 * lane));
+fn words(lane: impl Fn(usize) -> u16) -> [u64; 2] {
+    let word = |from: usize| (0..4).fold(0, |word, at| word | u64::from(lane(from + at)) << (16 * at));
     [word(0), word(4)]
 }
 
@@ -116,9 +116,9 @@ impl Block {
         for (pose, mask) in poses.iter_mut().zip(map.pose_masks) {
             *pose &= mask;
         }
-        let idle_rounds = u64::from_le_bytes(self.idle_rounds.map(|rounds| rounds as u8));
-        let ([p0, p1], [s0, s1], [m0, m1]) =
-            (words(poses), words(self.draws), words(self.memories.map(Memory::digest)));
+        let idle_rounds = (0..LANES).fold(0, |word, lane| word | u64::from(self.idle_rounds[lane] as u8) << (8 * lane));
+        let ([p0, p1], [s0, s1]) = (words(|lane| poses[lane]), words(|lane| self.draws[lane]));
+        let [m0, m1] = words(|lane| self.memories[lane].digest());
         mix(mix(p0, p1), idle_rounds) ^ mix(s0, m1).rotate_left(21) ^ mix(m0, s1).rotate_left(42)
     }
 

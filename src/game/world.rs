@@ -413,14 +413,15 @@ impl World {
 
     /// Returns the possible moves: the open directions (left, right, up, down), then staying.
     pub fn moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
-        let possible = self.move_bits(state);
+        let (_, possible) = self.tiles_after(state);
         Move::ALL.into_iter().filter(move |&m| possible >> m as u8 & 1 == 1)
     }
 
-    /// One bit for each of [`Move::ALL`], set if the move is possible.
+    /// The player's tile after each of [`Move::ALL`], and one bit per move, set if it is possible.
     #[inline]
-    pub(crate) fn move_bits(&self, state: &State) -> u16 {
-        self.tables.player_next[usize::from(state.player)][Move::ALL.len()]
+    pub(crate) fn tiles_after(&self, state: &State) -> ([u16; Move::ALL.len()], u16) {
+        let [left, right, up, down, stay, possible, ..] = self.tables.player_next[usize::from(state.player)];
+        ([left, right, up, down, stay], possible)
     }
 
     /// Returns the player's tile after a move, as a tile number of [`World::graph`].

@@ -58,7 +58,7 @@ impl ExhaustiveSearch {
             let (depth, parent) = (self.nodes.len() - 1, self.layer.len() as u32 - 1);
             for (player_move, successor) in world.successors(state) {
                 meter.tick().ok()?;
-                let node = Node { parent, player_move };
+                let node = Node { parent, player_move, tile: world.tile_after(state, player_move) };
                 if successor.is_over() {
                     if self.longest.is_none_or(|(tick, ..)| successor.tick() > tick) {
                         self.longest = Some((successor.tick(), depth, node));

@@ -5,21 +5,27 @@ use crate::search::Generator;
 
 /// After width / `TILE_DIVISOR` + 1 moves to a tile, further moves to the tile are deferred.
 const TILE_DIVISOR: usize = 32;
+/// In layers of at most this many states, a state on a tile of its own is new without a lookup.
+const COMPARED_STATES_MAX: usize = 8;
 
-/// The last move of a line, and the index of the state before it in the previous layer.
+/// The last move of a line, the player's tile after it, and the index of the state before it in the
+/// previous layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub parent: u32,
     pub player_move: Move,
+    pub tile: u16,
 }
 
 /// Draws candidate moves in random order, but defers further moves to a tile that `share` moves
 /// already lead to. If all candidates fit into the layer, draws them in order.
 #[derive(Debug, Default)]
 pub(super) struct CandidateSampler {
+    /// The deferred candidates, those that have been drawn, and from `drawn` to `count` the others.
     candidates: Vec<Node>,
-    deferred: Vec<Node>,
+    deferred: usize,
     drawn: usize,
+    count: usize,
     /// True if all candidates fit into the layer.
     fits: bool,
     share: u32,
@@ -41,74 +47,75 @@ struct Fingerprints {
 impl CandidateSampler {
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
-        (self.candidates.capacity() + self.deferred.capacity()) * size_of::<Node>()
-            + self.known.entries.capacity() * size_of::<(u64, u32)>()
+        self.candidates.capacity() * size_of::<Node>() + self.known.entries.capacity() * size_of::<(u64, u32)>()
     }
 
     pub fn begin(&mut self, world: &World, frontier: &[State], width: usize) {
-        self.deferred.clear();
-        self.drawn = 0;
-        self.candidates.resize(Move::ALL.len() * frontier.len(), Node { parent: 0, player_move: Move::Stay });
-        let mut count = 0;
+        let most = Move::ALL.len() * frontier.len();
+        if self.candidates.len() < most {
+            self.candidates.resize(most, Node { parent: 0, player_move: Move::Stay, tile: 0 });
+        }
+        let (candidates, mut count) = (&mut self.candidates[..most], 0);
         for (parent, state) in (0..).zip(frontier) {
-            let possible = world.move_bits(state);
-            for player_move in Move::ALL {
+            let (tiles, possible) = world.tiles_after(state);
+            for (player_move, tile) in Move::ALL.into_iter().zip(tiles) {
                 // Branchless: the node is always written, but it counts only if the move is possible.
-                self.candidates[count] = Node { parent, player_move };
+                candidates[count] = Node { parent, player_move, tile };
                 count += usize::from(possible >> player_move as u8 & 1);
             }
         }
-        self.candidates.truncate(count);
-        self.fits = self.candidates.len() <= width;
+        (self.deferred, self.drawn, self.count) = (0, 0, count);
+        self.fits = count <= width;
         self.share = (width / TILE_DIVISOR + 1) as u32;
         self.layer += 1;
         self.known.states = 0;
-        self.shares.resize(world.open_tiles(), (0, 0));
-        let entries = (2 * self.candidates.len().min(width)).next_power_of_two();
+        if self.shares.is_empty() {
+            self.shares.resize(world.open_tiles(), (0, 0));
+        }
+        let entries = 2 * count.min(width);
         if self.known.entries.len() < entries {
-            self.known.entries = vec![(0, 0); entries];
+            self.known.entries = vec![(0, 0); entries.next_power_of_two()];
         }
     }
 
     #[inline]
-    pub fn draw(&mut self, world: &World, frontier: &[State], random: &mut Generator) -> Option<Node> {
+    pub fn draw(&mut self, random: &mut Generator) -> Option<Node> {
         loop {
-            if self.drawn == self.candidates.len() {
-                if self.deferred.is_empty() {
+            if self.drawn == self.count {
+                if self.deferred == 0 {
                     return None;
                 }
-                std::mem::swap(&mut self.candidates, &mut self.deferred);
-                self.deferred.clear();
-                self.drawn = 0;
-                self.share = u32::MAX;
+                (self.deferred, self.drawn, self.count, self.share) = (0, 0, self.deferred, u32::MAX);
             }
             if !self.fits {
-                let picked = self.drawn + random.below(self.candidates.len() - self.drawn);
+                let picked = self.drawn + random.below(self.count - self.drawn);
                 self.candidates.swap(self.drawn, picked);
             }
             let candidate = self.candidates[self.drawn];
             self.drawn += 1;
-            if self.fits || self.has_share(world, frontier, candidate) {
+            if self.fits || self.has_share(candidate.tile) {
                 return Some(candidate);
             }
-            self.deferred.push(candidate);
+            self.candidates[self.deferred] = candidate;
+            self.deferred += 1;
         }
     }
 
     #[inline]
-    fn has_share(&mut self, world: &World, frontier: &[State], candidate: Node) -> bool {
-        let tile = world.tile_after(&frontier[candidate.parent as usize], candidate.player_move);
+    fn has_share(&mut self, tile: u16) -> bool {
         let (layer, taken) = &mut self.shares[usize::from(tile)];
-        if *layer != self.layer {
-            (*layer, *taken) = (self.layer, 0);
-        }
-        *taken += 1;
+        *taken = if *layer == self.layer { *taken + 1 } else { 1 };
+        *layer = self.layer;
         *taken <= self.share
     }
 
     #[inline]
     pub fn is_new(&mut self, world: &World, state: &State, states: &[State]) -> bool {
-        if self.share == 1 && !self.fits {
+        let is_alone = || {
+            let tile = |state| world.tile_after(state, Move::Stay);
+            states.len() <= COMPARED_STATES_MAX && states.iter().all(|other| tile(other) != tile(state))
+        };
+        if self.share == 1 && !self.fits || is_alone() {
             return true;
         }
         while self.known.states < states.len() {

@@ -11,6 +11,8 @@
 //! admit. If none of these has a surviving successor, no admitted line is longer than the longest
 //! line found. Without a time limit, the same sequence of calls always gives the same answers.
 
+use std::ops::Deref;
+
 use super::options::SolverOptions;
 use super::root::{Progress, Root};
 use super::sampler::{CandidateSampler, Node};
@@ -52,13 +54,52 @@ struct Death {
     last: Node,
 }
 
+/// A list of states that reuses the states that it no longer contains.
+#[derive(Debug, Default)]
+struct StateBuffer {
+    states: Vec<State>,
+    len: usize,
+}
+
+impl StateBuffer {
+    fn clear(&mut self) {
+        self.len = 0;
+    }
+
+    fn pop(&mut self) {
+        self.len -= 1;
+    }
+
+    /// Returns the copy, and the states before it.
+    #[inline]
+    fn push_copy(&mut self, state: &State) -> (&mut State, &[State]) {
+        match self.states.get_mut(self.len) {
+            Some(old) => old.clone_from(state),
+            None => self.states.push(state.clone()),
+        }
+        self.len += 1;
+        let (others, rest) = self.states.split_at_mut(self.len - 1);
+        (&mut rest[0], others)
+    }
+}
+
+impl Deref for StateBuffer {
+    type Target = [State];
+
+    fn deref(&self) -> &[State] {
+        &self.states[..self.len]
+    }
+}
+
 /// The layers, and the states of some of them.
 #[derive(Debug, Default)]
 struct Tree {
     layers: Vec<Layer>,
     nodes: Vec<Node>,
     checkpoint_states: Vec<State>,
-    frontier: Vec<State>,
+    frontier: StateBuffer,
+    /// The layer under construction.
+    next: StateBuffer,
 }
 
 #[derive(Debug)]
@@ -69,6 +110,15 @@ struct Beam {
     is_memory_limited: bool,
 }
 
+/// The end of the longest line: the part that its layers no longer hold.
+#[derive(Debug, Default)]
+struct Tail {
+    /// The last one first.
+    moves: Vec<Move>,
+    /// The layer before the moves, and the state in it.
+    parent: (usize, u32),
+}
+
 /// A resumable search.
 #[derive(Debug)]
 pub(crate) struct SurvivalSearch {
@@ -76,10 +126,11 @@ pub(crate) struct SurvivalSearch {
     random: Generator,
     root: Option<Root>,
     tree: Tree,
-    next: Vec<State>,
     sampler: CandidateSampler,
     beam: Beam,
+    /// The longest line so far. During a call, its moves are missing.
     best: Solution,
+    tail: Tail,
 }
 
 enum Growth {
@@ -102,7 +153,6 @@ impl SurvivalSearch {
             random,
             root: None,
             tree: Tree::default(),
-            next: Vec::new(),
             sampler: CandidateSampler::default(),
             beam: Beam {
                 width: BEAM_WIDTH_MIN,
@@ -111,6 +161,7 @@ impl SurvivalSearch {
                 is_memory_limited: false,
             },
             best: Solution::unknown(0),
+            tail: Tail::default(),
         }
     }
 
@@ -168,6 +219,10 @@ impl SurvivalSearch {
         if self.best.outcome == Outcome::Undecided && self.tree.frontier[0].tick() > self.best.final_tick {
             self.store_best(Outcome::Undecided, self.tree.frontier[0].tick(), None);
         }
+        self.extend_tail(0);
+        if !self.tail.moves.is_empty() {
+            self.best.moves = self.tail.moves.drain(..).rev().collect();
+        }
         Solution { simulated_ticks: meter.ticks(), ..self.best.clone() }
     }
 
@@ -203,9 +258,9 @@ impl SurvivalSearch {
 
     fn init_layers(&mut self, root: &State) {
         self.tree.layers.push(Layer { first_node: 0, first_checkpoint_state: 0, is_checkpoint: true, complete: true });
-        self.tree.nodes.push(Node { parent: 0, player_move: Move::Stay });
+        self.tree.nodes.push(Node { parent: 0, player_move: Move::Stay, tile: 0 });
         self.tree.checkpoint_states.push(root.clone());
-        self.tree.frontier.push(root.clone());
+        self.tree.frontier.push_copy(root);
     }
 
     fn keep_descendants(&mut self, player_move: Move, root: &State) -> bool {
@@ -249,13 +304,17 @@ impl SurvivalSearch {
 
     fn go_back_to(&mut self, depth: usize) {
         let depth = (0..=depth).rev().find(|&depth| self.tree.layers[depth].is_checkpoint).unwrap_or(0);
-        let layer = self.tree.layers[depth];
-        let nodes_end = self.tree.layers.get(depth + 1).map_or(self.tree.nodes.len(), |next| next.first_node);
-        self.tree.nodes.truncate(nodes_end);
-        self.tree.layers.truncate(depth + 1);
-        self.tree.checkpoint_states.truncate(layer.first_checkpoint_state + self.tree.nodes.len() - layer.first_node);
-        self.tree.frontier.clear();
-        self.tree.frontier.extend_from_slice(&self.tree.checkpoint_states[layer.first_checkpoint_state..]);
+        self.extend_tail(depth);
+        let tree = &mut self.tree;
+        let layer = tree.layers[depth];
+        let nodes_end = tree.layers.get(depth + 1).map_or(tree.nodes.len(), |next| next.first_node);
+        tree.nodes.truncate(nodes_end);
+        tree.layers.truncate(depth + 1);
+        tree.checkpoint_states.truncate(layer.first_checkpoint_state + tree.nodes.len() - layer.first_node);
+        tree.frontier.clear();
+        for state in &tree.checkpoint_states[layer.first_checkpoint_state..] {
+            tree.frontier.push_copy(state);
+        }
     }
 
     fn narrow(&mut self) {
@@ -292,28 +351,34 @@ impl SurvivalSearch {
     }
 
     fn store_best(&mut self, outcome: Outcome, final_tick: u16, death: Option<Death>) {
-        let mut moves: Vec<Move> = death.map(|death| death.last.player_move).into_iter().collect();
-        let mut place = death.map_or(0, |death| death.last.parent);
-        for layer in self.tree.layers[1..].iter().rev() {
-            let node = self.tree.nodes[layer.first_node + place as usize];
-            moves.push(node.player_move);
-            place = node.parent;
-        }
-        moves.reverse();
+        self.tail.moves.clear();
+        self.tail.moves.extend(death.map(|death| death.last.player_move));
+        self.tail.parent = (self.tree.layers.len() - 1, death.map_or(0, |death| death.last.parent));
         let bound = if outcome == Outcome::Doomed { final_tick } else { LAST_TICK + 1 };
-        self.best = Solution { outcome, moves, final_tick, bound, ..Solution::unknown(0) };
+        self.best = Solution { outcome, bound, ..Solution::unknown(final_tick) };
+    }
+
+    /// Extends the tail of the best line to all of its moves after the layer at `depth`.
+    fn extend_tail(&mut self, depth: usize) {
+        let (mut from, mut place) = self.tail.parent;
+        while from > depth {
+            let node = self.tree.nodes[self.tree.layers[from].first_node + place as usize];
+            self.tail.moves.push(node.player_move);
+            (from, place) = (from - 1, node.parent);
+        }
+        self.tail.parent = (from, place);
     }
 
     fn grow(&mut self, world: &World, meter: &mut BudgetMeter, filters: &[&dyn Filter]) -> Growth {
         let width = self.affordable_width(world);
         self.beam.is_memory_limited |= width < self.beam.width;
-        self.next.clear();
         let first_node = self.tree.nodes.len();
         let mut longest: Option<Death> = None;
         let mut complete = self.tree.layers[self.tree.layers.len() - 1].complete;
+        self.tree.next.clear();
         self.sampler.begin(world, &self.tree.frontier, width);
-        while let Some(candidate) = self.sampler.draw(world, &self.tree.frontier, &mut self.random) {
-            if self.next.len() == width {
+        while let Some(candidate) = self.sampler.draw(&mut self.random) {
+            if self.tree.next.len() == width {
                 complete = false;
                 break;
             }
@@ -322,10 +387,9 @@ impl SurvivalSearch {
                 return Growth::Interrupted;
             }
             let parent = &self.tree.frontier[candidate.parent as usize];
-            self.next.push(parent.clone());
-            let (state, others) = self.next.split_last_mut().expect("a state was pushed");
+            let (state, others) = self.tree.next.push_copy(parent);
             world.step_unchecked(state, candidate.player_move);
-            let (state, others) = (&*state, &*others);
+            let state = &*state;
             let is_dead = state.is_caught()
                 || !filters.iter().all(|filter| filter.admits(world, parent, candidate.player_move, state));
             if is_dead && longest.is_none_or(|death| state.tick() > death.final_tick) {
@@ -334,13 +398,13 @@ impl SurvivalSearch {
             if !is_dead && self.sampler.is_new(world, state, others) {
                 self.tree.nodes.push(candidate);
             } else {
-                self.next.pop();
+                self.tree.next.pop();
             }
         }
-        if let Some(death) = longest.filter(|_| self.next.is_empty()) {
+        if let Some(death) = longest.filter(|_| self.tree.next.is_empty()) {
             return Growth::Died(death);
         }
-        std::mem::swap(&mut self.tree.frontier, &mut self.next);
+        std::mem::swap(&mut self.tree.frontier, &mut self.tree.next);
         let is_checkpoint = self.tree.layers.len().is_multiple_of(CHECKPOINT_TICKS);
         let first_checkpoint_state = self.tree.checkpoint_states.len();
         self.tree.layers.push(Layer { first_node, first_checkpoint_state, is_checkpoint, complete });
@@ -351,9 +415,9 @@ impl SurvivalSearch {
     }
 
     /// Returns the width of the beam, or the maximum width within the memory limit. The layer under
-    /// construction gets a quarter of the limit. Each of its states comes with a parent state, up
-    /// to five candidates in each of two lists, and up to four fingerprint entries. A growing
-    /// vector may allocate twice the size of its contents.
+    /// construction gets a quarter of the limit. Each of its states comes with a parent state, room
+    /// for ten candidates, and up to four fingerprint entries. A growing vector may allocate twice
+    /// the size of its contents.
     fn affordable_width(&self, world: &World) -> usize {
         let building_bytes = self.options.memory_max_bytes / 4;
         let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();

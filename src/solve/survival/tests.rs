@@ -116,8 +116,9 @@ fn memory_stays_below_its_bound() {
     let solution = survival.solve(&world, &world.start(), Budget::ticks(400_000));
     assert!(survival.tree.nodes.capacity() > 5_000, "layers should be wide: {}", survival.tree.nodes.capacity());
     assert_eq!(replay(&world, &world.start(), &solution).tick(), solution.final_tick);
-    let states =
-        survival.tree.checkpoint_states.capacity() + survival.tree.frontier.capacity() + survival.next.capacity();
+    let states = survival.tree.checkpoint_states.capacity()
+        + survival.tree.frontier.states.capacity()
+        + survival.tree.next.states.capacity();
     let nodes = survival.tree.nodes.capacity() * size_of::<Node>();
     let bytes = states * world.state_bytes() + nodes + survival.sampler.bytes();
     assert!(bytes <= memory_max_bytes, "{bytes}");
