@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::tables::DIRECTIONS;
 use super::threats::{Block, LANES};
 use super::{Direction, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Position, Spawn, Style};
 
@@ -133,7 +134,15 @@ impl State {
 
     #[inline(always)]
     pub(super) fn is_threat_on(&self, tile: u16) -> bool {
-        self.first.stands_on(tile) || (!self.more.is_empty() && self.more.iter().any(|block| block.stands_on(tile)))
+        self.is_any_threat(|at| at == tile)
+    }
+
+    /// True if `is_met` is true for the tile of a threat. In an empty lane, the tile is on no map.
+    #[inline(always)]
+    pub(super) fn is_any_threat(&self, is_met: impl Fn(u16) -> bool) -> bool {
+        let met = |any, pose: &u16| any | is_met(pose / DIRECTIONS as u16);
+        let is_met_in = |block: &Block| block.poses.iter().fold(false, met);
+        is_met_in(&self.first) || (!self.more.is_empty() && self.more.iter().any(is_met_in))
     }
 
     #[inline(always)]

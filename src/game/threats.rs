@@ -106,11 +106,6 @@ impl Block {
     };
 
     #[inline(always)]
-    pub fn stands_on(&self, tile: u16) -> bool {
-        self.poses.iter().fold(false, |any, pose| any | (pose / DIRECTIONS as u16 == tile))
-    }
-
-    #[inline(always)]
     pub fn digest(&self, map: &LaneMap) -> u64 {
         let mut poses = self.poses;
         for (pose, mask) in poses.iter_mut().zip(map.pose_masks) {

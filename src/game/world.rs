@@ -431,11 +431,15 @@ impl World {
     }
 
     /// True if a threat is on or next to the move's target tile, and so may catch the player there.
-    #[inline]
     pub fn is_within_reach(&self, state: &State, player_move: Move) -> bool {
-        let tile = self.tile_after(state, player_move);
-        let beside = self.tables.graph.neighbours(Mover::Threat)[usize::from(tile)];
-        state.is_threat_on(tile) || beside.into_iter().any(|next| state.is_threat_on(next))
+        self.is_beside_threat(state, self.tile_after(state, player_move))
+    }
+
+    /// True if a threat is on or next to the tile.
+    #[inline]
+    pub(crate) fn is_beside_threat(&self, state: &State, tile: u16) -> bool {
+        let [left, right, up, down] = self.tables.graph.neighbours(Mover::Threat)[usize::from(tile)];
+        state.is_any_threat(|at| (at == tile) | (at == left) | (at == right) | (at == up) | (at == down))
     }
 
     /// The player's position.

@@ -17,8 +17,9 @@ pub(super) struct Node {
     pub tile: u16,
 }
 
-/// Draws candidate moves in random order, but defers further moves to a tile that `share` moves
-/// already lead to. If all candidates fit into the layer, draws them in order.
+/// Draws candidate moves in random order, but defers moves to a tile that a threat may reach in the
+/// same tick, or that `share` moves already lead to. If all candidates fit into the layer, draws them
+/// in order.
 #[derive(Debug, Default)]
 pub(super) struct CandidateSampler {
     /// The deferred candidates, those that have been drawn, and from `drawn` to `count` the others.
@@ -28,6 +29,8 @@ pub(super) struct CandidateSampler {
     count: usize,
     /// True if all candidates fit into the layer.
     fits: bool,
+    /// True if the threats move in the layer's tick.
+    threats_move: bool,
     share: u32,
     /// For each tile, the last layer for which moves to the tile were counted, and the count.
     shares: Vec<(u32, u32)>,
@@ -66,6 +69,7 @@ impl CandidateSampler {
         }
         (self.deferred, self.drawn, self.count) = (0, 0, count);
         self.fits = count <= width;
+        self.threats_move = world.threats_move(&frontier[0]);
         self.share = (width / TILE_DIVISOR + 1) as u32;
         self.layer += 1;
         self.known.states = 0;
@@ -78,8 +82,12 @@ impl CandidateSampler {
         }
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.drawn == self.count && self.deferred == 0
+    }
+
     #[inline]
-    pub fn draw(&mut self, random: &mut Generator) -> Option<Node> {
+    pub fn draw(&mut self, world: &World, frontier: &[State], random: &mut Generator) -> Option<Node> {
         loop {
             if self.drawn == self.count {
                 if self.deferred == 0 {
@@ -93,7 +101,8 @@ impl CandidateSampler {
             }
             let candidate = self.candidates[self.drawn];
             self.drawn += 1;
-            if self.fits || self.has_share(candidate.tile) {
+            let is_last = self.fits || self.share == u32::MAX;
+            if is_last || self.has_share(candidate.tile) && !self.is_risky(world, frontier, candidate) {
                 return Some(candidate);
             }
             self.candidates[self.deferred] = candidate;
@@ -107,6 +116,11 @@ impl CandidateSampler {
         *taken = if *layer == self.layer { *taken + 1 } else { 1 };
         *layer = self.layer;
         *taken <= self.share
+    }
+
+    #[inline]
+    fn is_risky(&self, world: &World, frontier: &[State], candidate: Node) -> bool {
+        self.threats_move && world.is_beside_threat(&frontier[candidate.parent as usize], candidate.tile)
     }
 
     #[inline]

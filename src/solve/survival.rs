@@ -2,8 +2,9 @@
 //! survives, with exact predictions of the threats.
 //!
 //! A *layer* holds distinct states of one tick. Random moves from these states fill the next layer
-//! up to the width of the beam. Once many moves to a tile have been tried, further moves to it come
-//! last. A beam of the best-scoring states would instead tend to fill with similar states.
+//! up to the width of the beam. Moves to a tile that a threat may reach in the same tick come last,
+//! and so do further moves to a tile once many have been tried. A beam of the best-scoring states
+//! would instead tend to fill with similar states. While nothing goes wrong, the width is 1.
 //!
 //! At a dead end, the search backtracks. It then doubles the backtracking distance and, unless the
 //! memory limits the beam, the width. Both are reset `WIDE_TICKS` past the dead end. If no layer
@@ -20,9 +21,9 @@ use super::solution::{Outcome, Solution};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Budget, BudgetMeter, Generator};
 
-const BEAM_WIDTH_MIN: usize = 2;
-const BACKTRACK_TICKS_MIN: usize = 16;
-const WIDE_TICKS: usize = 8;
+const BEAM_WIDTH_MIN: usize = 1;
+const BACKTRACK_TICKS_MIN: usize = 8;
+const WIDE_TICKS: usize = 4;
 /// A new layer is a *checkpoint* if its depth is a multiple of this number. Apart from the last
 /// layer, only checkpoints keep their states.
 const CHECKPOINT_TICKS: usize = 8;
@@ -210,7 +211,7 @@ impl SurvivalSearch {
                 Growth::Interrupted => {
                     // This call did not complete a layer: narrow the beam for the next call.
                     if !has_grown {
-                        self.beam.width = BEAM_WIDTH_MIN;
+                        self.beam.width = (self.beam.width / 2).max(BEAM_WIDTH_MIN);
                     }
                     break;
                 }
@@ -377,11 +378,7 @@ impl SurvivalSearch {
         let mut complete = self.tree.layers[self.tree.layers.len() - 1].complete;
         self.tree.next.clear();
         self.sampler.begin(world, &self.tree.frontier, width);
-        while let Some(candidate) = self.sampler.draw(&mut self.random) {
-            if self.tree.next.len() == width {
-                complete = false;
-                break;
-            }
+        while let Some(candidate) = self.sampler.draw(world, &self.tree.frontier, &mut self.random) {
             if meter.tick().is_err() {
                 self.tree.nodes.truncate(first_node);
                 return Growth::Interrupted;
@@ -395,10 +392,14 @@ impl SurvivalSearch {
             if is_dead && longest.is_none_or(|death| state.tick() > death.final_tick) {
                 longest = Some(Death { final_tick: state.tick(), last: candidate });
             }
-            if !is_dead && self.sampler.is_new(world, state, others) {
-                self.tree.nodes.push(candidate);
-            } else {
+            if is_dead || !self.sampler.is_new(world, state, others) {
                 self.tree.next.pop();
+                continue;
+            }
+            self.tree.nodes.push(candidate);
+            if self.tree.next.len() == width {
+                complete &= self.sampler.is_empty();
+                break;
             }
         }
         if let Some(death) = longest.filter(|_| self.tree.next.is_empty()) {
@@ -415,12 +416,12 @@ impl SurvivalSearch {
     }
 
     /// Returns the width of the beam, or the maximum width within the memory limit. The layer under
-    /// construction gets a quarter of the limit. Each of its states comes with a parent state, room
-    /// for ten candidates, and up to four fingerprint entries. A growing vector may allocate twice
+    /// construction gets a quarter of the limit. Each of its states comes with a parent state, up
+    /// to five candidates, and up to four fingerprint entries. A growing vector may allocate twice
     /// the size of its contents.
     fn affordable_width(&self, world: &World) -> usize {
         let building_bytes = self.options.memory_max_bytes / 4;
-        let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
+        let built_bytes = 2 * world.state_bytes() + 5 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
         let stored_bytes =
             self.tree.checkpoint_states.len() * world.state_bytes() + self.tree.nodes.len() * size_of::<Node>();
         let storing_bytes = (self.options.memory_max_bytes - building_bytes).saturating_sub(2 * stored_bytes);

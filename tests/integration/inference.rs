@@ -287,11 +287,13 @@ fn bot_that_doubts_the_rules_keeps_out_of_reach() {
         ticks
     };
     // Skips harbour, where the search finds no moves that always stay out of the threats' reach.
+    let mut trusting = 0;
     for map in maps().iter().filter(|map| map.name != "harbour") {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).expect("a map");
-        let (trusting, doubting) = (within_reach(&world, false), within_reach(&world, true));
-        assert!(trusting > 0 && doubting == 0, "{}: {trusting} and {doubting} ticks within reach", map.name);
+        trusting += within_reach(&world, false);
+        assert_eq!(within_reach(&world, true), 0, "{}: ticks within reach", map.name);
     }
+    assert!(trusting > 0, "a bot that trusts the rules never comes within reach");
 }
 
 #[test]
