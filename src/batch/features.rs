@@ -2,46 +2,49 @@
 
 use crate::game::{BreadthFirst, LAST_TICK, MAX_THREATS, Move, Mover, State, Style, Tile, UNREACHED, World};
 
-use super::values::{FAR_STEPS, ticks_until_move};
+use super::Shape;
+use super::values::ticks_until_move;
 
-/// The number of features before those of the actions: the tick; the ticks until the threats move,
-/// 0 if they move in the next step; and the ticks from one of their moves to the next.
-pub const FEATURES_HEADER: usize = 3;
-/// The number of features per action (left, right, up, down, stay). All are -1 if the action is
-/// blocked or the game is over. Otherwise, they describe the state after the tick in which the
-/// action is played:
-///
-/// 1. the steps from the nearest threat to the player along the streets: 0 if the player is caught,
-///    [`FAR_STEPS`] if no threat is within 254 steps;
-/// 2. the number of tiles that the player reaches within 254 steps and before every threat, by
-///    shortest paths and at the threats' current pace, including the player's own tile; 0 if the
-///    player is caught;
-/// 3. the depth of the player's dead end: the steps to the nearest tile outside the dead end, 0 if
-///    the player is not in a dead end, [`FAR_STEPS`] on streets without a loop;
-/// 4. the number of exits of the player's tile, 0 to 4;
-/// 5. the largest *lead* at any tile: the ticks from the player's arrival to the first threat's
-///    arrival, with paths and pace as in feature 2, 0 to 255; 0 if the player is caught;
-/// 6. the sum of the leads over all tiles, each at most [`LEAD_TICKS_MAX`]; 0 if the player is
-///    caught;
-/// 7. the *life*: the number of further ticks that the player can survive, found by exact search,
-///    at most [`LIFE_TICKS_MAX`]; 0 if the player is caught; ticks after the end of the game count
-///    as survived;
-/// 8. and the five features after it: for each style of [`Style::ALL`], the steps from the nearest
-///    threat of this style to the player; [`FAR_STEPS`] if no such threat is within 254 steps.
-pub const FEATURES_ACTION: usize = FEATURES_STYLES + Style::ALL.len();
+impl Shape {
+    /// The number of features before those of the actions: the tick; the ticks until the threats move,
+    /// 0 if they move in the next step; and the ticks from one of their moves to the next.
+    pub const FEATURES_HEADER: usize = 3;
+    /// The number of features per action (left, right, up, down, stay). All are -1 if the action is
+    /// blocked or the game is over. Otherwise, they describe the state after the tick in which the
+    /// action is played:
+    ///
+    /// 1. the steps from the nearest threat to the player along the streets: 0 if the player is caught,
+    ///    [`Self::FAR_STEPS`] if no threat is within 254 steps;
+    /// 2. the number of tiles that the player reaches within 254 steps and before every threat, by
+    ///    shortest paths and at the threats' current pace, including the player's own tile; 0 if the
+    ///    player is caught;
+    /// 3. the depth of the player's dead end: the steps to the nearest tile outside the dead end, 0 if
+    ///    the player is not in a dead end, [`Self::FAR_STEPS`] on streets without a loop;
+    /// 4. the number of exits of the player's tile, 0 to 4;
+    /// 5. the largest *lead* at any tile: the ticks from the player's arrival to the first threat's
+    ///    arrival, with paths and pace as in feature 2, 0 to 255; 0 if the player is caught;
+    /// 6. the sum of the leads over all tiles, each at most [`Self::LEAD_TICKS_MAX`]; 0 if the player is
+    ///    caught;
+    /// 7. the *life*: the number of further ticks that the player can survive, found by exact search,
+    ///    at most [`Self::LIFE_TICKS_MAX`]; 0 if the player is caught; ticks after the end of the game count
+    ///    as survived;
+    /// 8. and the five features after it: for each style of [`Style::ALL`], the steps from the nearest
+    ///    threat of this style to the player; [`Self::FAR_STEPS`] if no such threat is within 254 steps.
+    pub const FEATURES_ACTION: usize = FEATURES_STYLES + Style::ALL.len();
+    /// The maximum contribution of a tile's lead to the sum of the leads, in ticks.
+    pub const LEAD_TICKS_MAX: u8 = 4;
+    /// The maximum *life* (see [`Self::FEATURES_ACTION`]), in ticks.
+    pub const LIFE_TICKS_MAX: u16 = 4;
+    /// The total number of features.
+    pub const FEATURES: usize = Self::FEATURES_HEADER + Self::FEATURES_ACTION * Move::ALL.len();
+}
 const FEATURES_STYLES: usize = 7;
-/// The maximum contribution of a tile's lead to the sum of the leads, in ticks.
-pub const LEAD_TICKS_MAX: u8 = 4;
-/// The maximum *life* (see [`FEATURES_ACTION`]), in ticks.
-pub const LIFE_TICKS_MAX: u16 = 4;
-/// The total number of features.
-pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
 
 /// Tiles per pass: a multiple of [`LANES`]. This number and a lane's sum of leads fit into a byte.
 const BLOCK: usize = 240;
 const _: () = {
     assert!(BLOCK.is_multiple_of(LANES) && BLOCK <= u8::MAX as usize);
-    assert!(BLOCK / LANES * LEAD_TICKS_MAX as usize <= u8::MAX as usize);
+    assert!(BLOCK / LANES * Shape::LEAD_TICKS_MAX as usize <= u8::MAX as usize);
 };
 const LANES: usize = 16;
 /// Stands for 255 or more steps or ticks, and for unreachable tiles.
@@ -62,7 +65,7 @@ pub(super) struct Features {
     places: Vec<[i16; 2]>,
     paces: Vec<Pace>,
     /// How often a threat moves in the `ticks` ticks from `tick` on, at index `[tick][ticks]`.
-    moves_within: Vec<[u8; LIFE_TICKS_MAX as usize + 1]>,
+    moves_within: Vec<[u8; Shape::LIFE_TICKS_MAX as usize + 1]>,
     styles: Vec<StyleCount>,
 }
 
@@ -123,7 +126,7 @@ impl Features {
 
     pub fn write(&self, world: &World, state: &State, out: &mut [i16]) {
         let now = self.paces[usize::from(state.tick())];
-        let (header, actions) = out.split_at_mut(FEATURES_HEADER);
+        let (header, actions) = out.split_at_mut(Shape::FEATURES_HEADER);
         header.copy_from_slice(&[state.tick() as i16, now.wait.into(), now.period.into()]);
         actions.fill(-1);
         if state.is_over() {
@@ -155,9 +158,9 @@ impl Features {
         let threats = &outcomes.threats[..outcomes.threat_count];
         let leads = self.leads(moves, threats, pace);
         for (&(player_move, player), leads) in moves.iter().zip(leads) {
-            let out = &mut actions[player_move as usize * FEATURES_ACTION..][..FEATURES_ACTION];
+            let out = &mut actions[player_move as usize * Shape::FEATURES_ACTION..][..Shape::FEATURES_ACTION];
             let (out, by_style) = out.split_at_mut(FEATURES_STYLES);
-            by_style.fill(FAR_STEPS);
+            by_style.fill(Shape::FAR_STEPS);
             // The distance between two tiles is the same in both directions.
             let steps = &self.threat_steps[self.at(player)..][..self.row];
             let (mut nearest, mut rest) = (FAR, threats);
@@ -170,10 +173,12 @@ impl Features {
             let [depth, exits] = self.places[usize::from(player)];
             let life = if nearest == 0 {
                 0
-            } else if state.tick() == LAST_TICK || self.is_out_of_reach(nearest, state.tick() + 1, LIFE_TICKS_MAX) {
-                LIFE_TICKS_MAX
+            } else if state.tick() == LAST_TICK
+                || self.is_out_of_reach(nearest, state.tick() + 1, Shape::LIFE_TICKS_MAX)
+            {
+                Shape::LIFE_TICKS_MAX
             } else {
-                self.life(world, &world.after(state, player_move), LIFE_TICKS_MAX)
+                self.life(world, &world.after(state, player_move), Shape::LIFE_TICKS_MAX)
             };
             let Leads { tiles, most, sum } = if nearest == 0 { Leads::default() } else { leads };
             out.copy_from_slice(&[to_steps(nearest), tiles as i16, depth, exits, most.into(), sum as i16, life as i16]);
@@ -275,7 +280,7 @@ fn threat_tiles(world: &World, state: &State) -> [u16; MAX_THREATS] {
 }
 
 fn to_steps(steps: u8) -> i16 {
-    if steps == FAR { FAR_STEPS } else { steps.into() }
+    if steps == FAR { Shape::FAR_STEPS } else { steps.into() }
 }
 
 /// Features 2, 5 and 6 of a move.
@@ -297,7 +302,7 @@ impl Leads {
                 let lead = ticks[lane].saturating_sub(steps[lane]);
                 tiles[lane] += lead.min(1);
                 most[lane] = lead.max(most[lane]);
-                sums[lane] += lead.min(LEAD_TICKS_MAX);
+                sums[lane] += lead.min(Shape::LEAD_TICKS_MAX);
             }
         }
         self.tiles += u16::from(tiles.iter().sum::<u8>());
@@ -311,12 +316,12 @@ impl Leads {
     }
 }
 
-fn moves_within(paces: &[Pace]) -> Vec<[u8; LIFE_TICKS_MAX as usize + 1]> {
+fn moves_within(paces: &[Pace]) -> Vec<[u8; Shape::LIFE_TICKS_MAX as usize + 1]> {
     let moves = |tick: usize, ticks: usize| paces[tick..].iter().take(ticks).filter(|pace| pace.wait == 0).count();
     (0..paces.len()).map(|tick| std::array::from_fn(|ticks| moves(tick, ticks) as u8)).collect()
 }
 
-/// For each tile, the steps out of its dead end: 0 outside dead ends, [`FAR_STEPS`] on streets
+/// For each tile, the steps out of its dead end: 0 outside dead ends, [`Shape::FAR_STEPS`] on streets
 /// without a loop.
 fn dead_end_depths(world: &World) -> Vec<i16> {
     let graph = world.graph();
@@ -337,5 +342,5 @@ fn dead_end_depths(world: &World) -> Vec<i16> {
     let outside = (0..graph.len()).filter(|&tile| exits[tile] > 1).map(|tile| (tile as u16, 0));
     let mut steps = Vec::new();
     BreadthFirst::default().fill(graph, Mover::Player, outside, &mut steps, |_, _| true);
-    steps.into_iter().map(|steps| if steps == UNREACHED { FAR_STEPS } else { steps as i16 }).collect()
+    steps.into_iter().map(|steps| if steps == UNREACHED { Shape::FAR_STEPS } else { steps as i16 }).collect()
 }

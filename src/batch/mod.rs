@@ -26,13 +26,8 @@ use std::sync::Arc;
 
 use crate::game::{Move, State, World};
 
-pub use features::{FEATURES, FEATURES_ACTION, FEATURES_HEADER, LEAD_TICKS_MAX, LIFE_TICKS_MAX};
-pub use observation::{
-    CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, NumbersError, PLANES, STATE_HEADER, STATE_THREAT, Shape,
-};
+pub use observation::{NumbersError, Shape};
 use observation::{Observer, read_state};
-pub use values::FAR_STEPS;
-pub use window::{WINDOW_PLANES, WINDOW_SIDE, WINDOW_SIDE_MAX};
 
 /// Games that are stepped together: see the [module documentation](self).
 #[derive(Clone, Debug)]
@@ -58,15 +53,15 @@ impl Batch {
     /// # Panics
     /// If an element of `world_of` is not a valid index into `worlds`.
     pub fn new(worlds: Vec<Arc<World>>, world_of: Vec<usize>) -> Self {
-        Self::with_window(worlds, world_of, WINDOW_SIDE)
+        Self::with_window(worlds, world_of, Shape::WINDOW_SIDE)
     }
 
     /// Like [`Batch::new`], with windows of `side` rows and `side` columns.
     ///
     /// # Panics
-    /// In the same cases as [`Batch::new`], or if `side` is even or above [`WINDOW_SIDE_MAX`].
+    /// In the same cases as [`Batch::new`], or if `side` is even or above [`Shape::WINDOW_SIDE_MAX`].
     pub fn with_window(worlds: Vec<Arc<World>>, world_of: Vec<usize>, side: usize) -> Self {
-        assert!(side % 2 == 1 && side <= WINDOW_SIDE_MAX, "window of {side}: expected an odd number up to 63");
+        assert!(side % 2 == 1 && side <= Shape::WINDOW_SIDE_MAX, "window of {side}: expected an odd number up to 63");
         let shape = Shape { window: side, ..Shape::of(worlds.iter().map(Arc::as_ref)) };
         let setup =
             |world: Arc<World>| WorldSetup { start: world.start(), observer: Observer::new(&world, shape), world };
@@ -265,12 +260,12 @@ impl BatchPart<'_> {
         self.write(out, self.shape.windows().iter().product(), Observer::write_windows);
     }
 
-    /// Writes the features of every game: [`FEATURES`] numbers per game.
+    /// Writes the features of every game: [`Shape::FEATURES`] numbers per game.
     ///
     /// # Panics
     /// If `out` does not have the right length.
     pub fn write_features(&self, out: &mut [i16]) {
-        self.write(out, FEATURES, Observer::write_features);
+        self.write(out, Shape::FEATURES, Observer::write_features);
     }
 
     fn write<T>(&self, out: &mut [T], length: usize, write: impl Fn(&Observer, &World, &State, &mut [T])) {

@@ -8,37 +8,37 @@ use std::sync::OnceLock;
 use thiserror::Error;
 
 use super::features::Features;
-use super::values::{FAR_STEPS, scaled_tick, ticks_until_move};
-use super::window::{WINDOW_PLANES, WINDOW_SIDE, Windows};
+use super::values::{scaled_tick, ticks_until_move};
+use super::window::Windows;
 use crate::game::routes::NEARER;
 use crate::game::{
     Direction, LAST_TICK, Move, Mover, PlacementError, Position, State, Style, Threat, Tile, UNREACHED, World,
 };
 
-/// The number of elements before the threats in a compact observation: the tick; the ticks until
-/// the threats move, 0 if they move in the next step; the player's x and y; and the clearances.
-pub const COMPACT_HEADER: usize = CLEARANCE + Move::ALL.len();
-/// The index of the first *clearance* (one per move of [`Move::ALL`]): the steps along the streets
-/// from the nearest threat to the player's tile after the move; -1 if the move is blocked, and
-/// [`FAR_STEPS`] if no threat can reach the tile.
-pub const CLEARANCE: usize = 4;
-/// Each threat, in map order, has this many elements: x, y, direction (0 to 3: left, right, up,
-/// down), style (index in `Style::ALL`), and steps to the player ([`FAR_STEPS`] without a path).
-pub const COMPACT_THREAT: usize = 5;
-
-/// The number of elements before the threats in a complete state: the tick, the ticks since the
-/// threats' last move (or since the start), and the player's x and y.
-pub const STATE_HEADER: usize = 4;
-/// Each threat of a complete state, in map order, has this many elements: x, y, direction, style,
-/// draws, kind of remembered position (0: none, 1: a position of the player, 2: a hawk's post), x
-/// and y of the remembered position (-1 for none), and idle rounds. [`Threat`] defines draws and
-/// idle rounds.
-pub const STATE_THREAT: usize = 9;
-
-/// Number of planes of an image: tiles that the player may enter; tiles that threats may enter; the
-/// player; threats by style (six planes); threats by direction (four planes); a constant plane with
-/// the ticks until the threats move; and a constant plane with the tick, scaled to 0 to 255.
-pub const PLANES: usize = PLANE_TICK + 1;
+impl Shape {
+    /// The number of elements before the threats in a compact observation: the tick; the ticks until
+    /// the threats move, 0 if they move in the next step; the player's x and y; and the clearances.
+    pub const COMPACT_HEADER: usize = Self::CLEARANCE + Move::ALL.len();
+    /// The index of the first *clearance* (one per move of [`Move::ALL`]): the steps along the streets
+    /// from the nearest threat to the player's tile after the move; -1 if the move is blocked, and
+    /// [`Self::FAR_STEPS`] if no threat can reach the tile.
+    pub const CLEARANCE: usize = 4;
+    /// Each threat, in map order, has this many elements: x, y, direction (0 to 3: left, right, up,
+    /// down), style (index in `Style::ALL`), and steps to the player ([`Self::FAR_STEPS`] without a path).
+    pub const COMPACT_THREAT: usize = 5;
+    /// The number of elements before the threats in a complete state: the tick, the ticks since the
+    /// threats' last move (or since the start), and the player's x and y.
+    pub const STATE_HEADER: usize = 4;
+    /// Each threat of a complete state, in map order, has this many elements: x, y, direction, style,
+    /// draws, kind of remembered position (0: none, 1: a position of the player, 2: a hawk's post), x
+    /// and y of the remembered position (-1 for none), and idle rounds. [`Threat`] defines draws and
+    /// idle rounds.
+    pub const STATE_THREAT: usize = 9;
+    /// Number of planes of an image: tiles that the player may enter; tiles that threats may enter; the
+    /// player; threats by style (six planes); threats by direction (four planes); a constant plane with
+    /// the ticks until the threats move; and a constant plane with the tick, scaled to 0 to 255.
+    pub const PLANES: usize = PLANE_TICK + 1;
+}
 
 const PLANE_PLAYER: usize = 2;
 const PLANE_STYLES: usize = 3;
@@ -60,9 +60,9 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The smallest shape that fits all of these worlds, with [`WINDOW_SIDE`] as `window`.
+    /// The smallest shape that fits all of these worlds, with [`Shape::WINDOW_SIDE`] as `window`.
     pub fn of<'a>(worlds: impl Iterator<Item = &'a World>) -> Self {
-        let empty = Self { width: 0, height: 0, threats: 0, window: WINDOW_SIDE };
+        let empty = Self { width: 0, height: 0, threats: 0, window: Shape::WINDOW_SIDE };
         worlds.fold(empty, |shape, world| Self {
             width: shape.width.max(world.layout().width as usize),
             height: shape.height.max(world.layout().height as usize),
@@ -71,25 +71,25 @@ impl Shape {
         })
     }
 
-    /// The length of a compact observation: [`COMPACT_HEADER`], plus [`COMPACT_THREAT`] per threat.
+    /// The length of a compact observation: [`Shape::COMPACT_HEADER`], plus [`Shape::COMPACT_THREAT`] per threat.
     pub fn compact(self) -> usize {
-        COMPACT_HEADER + COMPACT_THREAT * self.threats
+        Shape::COMPACT_HEADER + Shape::COMPACT_THREAT * self.threats
     }
 
-    /// The length of a complete state: [`STATE_HEADER`], plus [`STATE_THREAT`] for each threat.
+    /// The length of a complete state: [`Shape::STATE_HEADER`], plus [`Shape::STATE_THREAT`] for each threat.
     pub fn state(self) -> usize {
-        STATE_HEADER + STATE_THREAT * self.threats
+        Shape::STATE_HEADER + Shape::STATE_THREAT * self.threats
     }
 
     /// The numbers of planes, rows and columns of an image, which is stored plane by plane and row
     /// by row.
     pub fn planes(self) -> [usize; 3] {
-        [PLANES, self.height, self.width]
+        [Shape::PLANES, self.height, self.width]
     }
 
     /// The numbers of planes, rows and columns of a window, which is stored like an image.
     pub fn windows(self) -> [usize; 3] {
-        [WINDOW_PLANES, self.window, self.window]
+        [Shape::WINDOW_PLANES, self.window, self.window]
     }
 }
 
@@ -195,21 +195,21 @@ impl Observer {
     }
 
     pub fn write_compact(&self, world: &World, state: &State, out: &mut [i16]) {
-        let (header, threats) = out.split_at_mut(COMPACT_HEADER);
+        let (header, threats) = out.split_at_mut(Shape::COMPACT_HEADER);
         let player = usize::from(world.tile_after(state, Move::Stay));
         let reaches = &self.reaches[player * self.places.len()..][..self.places.len()];
-        let mut clearance = [FAR_STEPS; 8];
-        let mut rows = threats.chunks_exact_mut(COMPACT_THREAT);
+        let mut clearance = [Shape::FAR_STEPS; 8];
+        let mut rows = threats.chunks_exact_mut(Shape::COMPACT_THREAT);
         for (index, (&style, row)) in self.styles.iter().zip(rows.by_ref()).enumerate() {
             let (tile, direction) = world.threat_pose(state, index);
             let reach = reaches[usize::from(tile)];
-            // Without a path, more than `FAR_STEPS` after any move.
-            let steps = if reach == u16::MAX { FAR_STEPS + 1 } else { (reach >> 4) as i16 };
+            // Without a path, more than `Shape::FAR_STEPS` after any move.
+            let steps = if reach == u16::MAX { Shape::FAR_STEPS + 1 } else { (reach >> 4) as i16 };
             for (clearance, step) in clearance.iter_mut().zip(STEPS_BY_NEARER[usize::from(reach % 16)]) {
                 *clearance = (steps + step).min(*clearance);
             }
             let [x, y] = self.places[usize::from(tile)];
-            row.copy_from_slice(&[x, y, direction as i16, i16::from(style), steps.min(FAR_STEPS)]);
+            row.copy_from_slice(&[x, y, direction as i16, i16::from(style), steps.min(Shape::FAR_STEPS)]);
         }
         clearance.iter_mut().zip(self.blocked[player]).for_each(|(clearance, blocked)| *clearance |= blocked);
         rows.for_each(|row| row.fill(-1));
@@ -220,11 +220,11 @@ impl Observer {
     }
 
     pub fn write_state(&self, world: &World, state: &State, out: &mut [i16]) {
-        let (header, threats) = out.split_at_mut(STATE_HEADER);
+        let (header, threats) = out.split_at_mut(Shape::STATE_HEADER);
         let player = world.player(state);
         let since_move = i16::from(world.ticks_since_move(state));
         header.copy_from_slice(&[state.tick() as i16, since_move, player.x as i16, player.y as i16]);
-        let mut rows = threats.chunks_exact_mut(STATE_THREAT);
+        let mut rows = threats.chunks_exact_mut(Shape::STATE_THREAT);
         // `rows` is the second iterator, because a zip first takes an item of the first one.
         for (threat, row) in world.threats(state).zip(rows.by_ref()) {
             let place = threat.remembered.or(threat.seen).or(threat.post);
@@ -279,14 +279,14 @@ impl Observer {
 
 pub(super) fn read_state(world: &World, numbers: &[i16]) -> Result<State, NumbersError> {
     let count = world.threat_count();
-    let expected = STATE_HEADER + STATE_THREAT * count;
+    let expected = Shape::STATE_HEADER + Shape::STATE_THREAT * count;
     // More numbers are allowed, because other maps of the batch may have more threats.
     if numbers.len() < expected {
         return Err(NumbersError::Length { expected, found: numbers.len() });
     }
-    let (header, rows) = numbers[..expected].split_at(STATE_HEADER);
+    let (header, rows) = numbers[..expected].split_at(Shape::STATE_HEADER);
     let threats: Vec<Threat> = (0..)
-        .zip(rows.chunks_exact(STATE_THREAT))
+        .zip(rows.chunks_exact(Shape::STATE_THREAT))
         .map(|(index, row)| read_threat(world, index, row))
         .collect::<Result<_, _>>()?;
     let tick = in_range("tick", "1 to 2001", header[0])?;
@@ -301,7 +301,7 @@ pub(super) fn read_state(world: &World, numbers: &[i16]) -> Result<State, Number
 
 fn read_threat(world: &World, index: usize, row: &[i16]) -> Result<Threat, NumbersError> {
     let &[x, y, direction, style, draws, kind, place_x, place_y, idle_rounds] = row else {
-        return Err(NumbersError::Length { expected: STATE_THREAT, found: row.len() });
+        return Err(NumbersError::Length { expected: Shape::STATE_THREAT, found: row.len() });
     };
     let expected = world.layout().threats[index].style;
     if style != expected as i16 {

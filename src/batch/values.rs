@@ -1,10 +1,13 @@
 //! Values that occur in several observations.
 
+use super::Shape;
 use crate::game::{LAST_TICK, MAX_OPEN_TILES, World};
 
-/// Stands in for the number of steps to a tile that a threat cannot reach. Features also use this
-/// value in other cases: see [`FEATURES_ACTION`](super::FEATURES_ACTION).
-pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
+impl Shape {
+    /// Stands in for the number of steps to a tile that a threat cannot reach. Features also use this
+    /// value in other cases: see [`Self::FEATURES_ACTION`].
+    pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
+}
 
 pub(super) fn ticks_until_move(world: &World, tick: u16) -> u8 {
     world.clock().move_ticks(tick).next().map_or(u8::MAX, |next| (next - tick).min(255) as u8)

@@ -2,16 +2,19 @@
 
 use crate::game::{Direction, LAST_TICK, Move, Position, State, Style, Tile, World};
 
+use super::Shape;
 use super::values::{scaled_tick, ticks_until_move};
 
-/// The default number of rows and columns of a window.
-pub const WINDOW_SIDE: usize = 9;
-/// The largest number of rows and columns of a window.
-pub const WINDOW_SIDE_MAX: usize = 63;
-/// The number of planes of a window: tiles that the player may enter; tiles that threats may enter;
-/// threats by style (six planes); threats by direction (four planes); a constant plane with the
-/// ticks until the threats move; and a constant plane with the tick, scaled to 0 to 255.
-pub const WINDOW_PLANES: usize = PLANE_TICK + 1;
+impl Shape {
+    /// The default number of rows and columns of a window.
+    pub const WINDOW_SIDE: usize = 9;
+    /// The largest number of rows and columns of a window.
+    pub const WINDOW_SIDE_MAX: usize = 63;
+    /// The number of planes of a window: tiles that the player may enter; tiles that threats may enter;
+    /// threats by style (six planes); threats by direction (four planes); a constant plane with the
+    /// ticks until the threats move; and a constant plane with the tick, scaled to 0 to 255.
+    pub const WINDOW_PLANES: usize = PLANE_TICK + 1;
+}
 
 const PLANE_STYLES: usize = 2;
 const PLANE_DIRECTIONS: usize = PLANE_STYLES + Style::ALL.len();

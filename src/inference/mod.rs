@@ -18,8 +18,6 @@ mod sets;
 mod streets;
 mod variants;
 
-pub use clock::{ClockEvidence, ClockFilter};
-pub use clock_sets::{ClockSets, clock_sets};
 pub use findings::{Conclusion, Finding, Findings, Open};
 pub(crate) use learner::IDENTIFY_MOVES;
 pub use learner::{Decided, Learner, Unexplained};

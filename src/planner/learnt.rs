@@ -11,7 +11,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::{Budget, Choice, Planner, PlannerFactory, PlannerFailure, PlannerHost, Source};
-use crate::batch::{Batch, FEATURES, FEATURES_ACTION, FEATURES_HEADER};
+use crate::batch::{Batch, Shape};
 use crate::files;
 use crate::game::{Layout, Move, Rules, State, World};
 
@@ -19,15 +19,15 @@ use crate::game::{Layout, Move, Rules, State, World};
 pub const MODEL_PREFIX: &str = "model:";
 const FORMAT: &str = "getaway-model 1";
 const FILE_MAX_BYTES: u64 = 4 << 20;
-const INPUTS: usize = 3 * FEATURES_ACTION + FEATURES_HEADER;
+const INPUTS: usize = 3 * Shape::FEATURES_ACTION + Shape::FEATURES_HEADER;
 /// The scale of each feature of an action. A feature is limited to its scale, then divided by it.
-const ACTION_SCALES: [f32; FEATURES_ACTION] = {
-    let mut scales = [16.0; FEATURES_ACTION];
+const ACTION_SCALES: [f32; Shape::FEATURES_ACTION] = {
+    let mut scales = [16.0; Shape::FEATURES_ACTION];
     [scales[1], scales[3], scales[4], scales[5], scales[6]] = [64.0, 4.0, 32.0, 256.0, 4.0];
     scales
 };
 /// The scale of each feature of the header.
-const HEADER_SCALES: [f32; FEATURES_HEADER] = [2001.0, 5.0, 5.0];
+const HEADER_SCALES: [f32; Shape::FEATURES_HEADER] = [2001.0, 5.0, 5.0];
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -85,20 +85,21 @@ impl Network {
 }
 
 /// Returns the network's inputs for each action, or `None` for a blocked action.
-fn inputs(features: &[i16; FEATURES]) -> [Option<[f32; INPUTS]>; Move::ALL.len()] {
+fn inputs(features: &[i16; Shape::FEATURES]) -> [Option<[f32; INPUTS]>; Move::ALL.len()] {
     let scaled = |value: i16, scale: f32| f32::from(value).min(scale) / scale;
-    let (header, actions) = features.split_at(FEATURES_HEADER);
-    let rows = actions.chunks_exact(FEATURES_ACTION).map(|row| {
-        (row[0] >= 0)
-            .then(|| std::array::from_fn::<_, FEATURES_ACTION, _>(|index| scaled(row[index], ACTION_SCALES[index])))
+    let (header, actions) = features.split_at(Shape::FEATURES_HEADER);
+    let rows = actions.chunks_exact(Shape::FEATURES_ACTION).map(|row| {
+        (row[0] >= 0).then(|| {
+            std::array::from_fn::<_, { Shape::FEATURES_ACTION }, _>(|index| scaled(row[index], ACTION_SCALES[index]))
+        })
     });
-    let rows: Vec<Option<[f32; FEATURES_ACTION]>> = rows.collect();
-    let open: Vec<&[f32; FEATURES_ACTION]> = rows.iter().flatten().collect();
+    let rows: Vec<Option<[f32; Shape::FEATURES_ACTION]>> = rows.collect();
+    let open: Vec<&[f32; Shape::FEATURES_ACTION]> = rows.iter().flatten().collect();
     let mean = |index: usize| open.iter().map(|row| row[index]).sum::<f32>() / open.len() as f32;
     let most = |index: usize| open.iter().map(|row| row[index]).fold(0.0, f32::max);
     std::array::from_fn(|action| {
         let row = rows[action]?;
-        Some(std::array::from_fn(|index| match (index / FEATURES_ACTION, index % FEATURES_ACTION) {
+        Some(std::array::from_fn(|index| match (index / Shape::FEATURES_ACTION, index % Shape::FEATURES_ACTION) {
             (0, feature) => row[feature],
             (1, feature) => mean(feature),
             (2, feature) => most(feature),
@@ -121,7 +122,7 @@ struct LearntPlanner {
 }
 
 impl LearntPlanner {
-    fn features(&mut self, world: &World, state: &State) -> [i16; FEATURES] {
+    fn features(&mut self, world: &World, state: &State) -> [i16; Shape::FEATURES] {
         let is_same = |known: &Observed| known.layout == *world.layout() && known.rules == *world.rules();
         if !self.observed.as_ref().is_some_and(is_same) {
             let batch = Batch::new(vec![Arc::new(world.clone())], vec![0]);
@@ -129,7 +130,7 @@ impl LearntPlanner {
         }
         let batch = &mut self.observed.as_mut().expect("filled just now").batch;
         batch.set_state(0, state.clone());
-        let mut features = [0; FEATURES];
+        let mut features = [0; Shape::FEATURES];
         batch.part(0..1).write_features(&mut features);
         features
     }

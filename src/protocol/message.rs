@@ -622,7 +622,7 @@ pub fn style_word(rules: &Rules, style: Style) -> Name<Style> {
 }
 
 /// The name that a server with these rules sends for a personality; `None` if it sends no name.
-pub fn personality_word(rules: &Rules, personality: Personality) -> Option<Name<Personality>> {
+pub(crate) fn personality_word(rules: &Rules, personality: Personality) -> Option<Name<Personality>> {
     match rules.wire.personalities {
         Personalities::Server => Some(Name::Known(personality)),
         Personalities::Missing => None,

@@ -19,9 +19,10 @@ mod message;
 mod mistakes;
 
 pub use frame::{ClientFrame, Command, Register};
+pub(crate) use message::personality_word;
 pub use message::{
     Columns, GameMessage, MessageCharacter, MessageMap, MessageThreat, MessageTile, MessageWriter, Name, Word,
-    distances, personality_word, style_word,
+    distances, style_word,
 };
 pub use mistakes::Mistakes;
 
@@ -173,7 +174,7 @@ const MOVE_TO: &str = "MOVE_TO";
 
 /// Converts any JSON to an action. Invalid JSON becomes an action that fails when it is played, and
 /// keeps the JSON.
-pub fn parse_action(json: &Value) -> Action {
+pub(crate) fn parse_action(json: &Value) -> Action {
     let Some(name) = json.get("type").and_then(Value::as_str) else {
         return Action::Unknown(json.to_string().into());
     };
@@ -193,7 +194,7 @@ fn parse_move_to(json: &Value) -> Action {
     }
 }
 
-/// Parses a command's `actions` field with [`parse_action`]. Pass `None` for a missing field.
+/// Parses a command's `actions` field. Pass `None` for a missing field.
 ///
 /// # Errors
 /// If the field is missing or is not an array. The server then rejects the entire command.

@@ -6,10 +6,7 @@ use std::sync::Arc;
 
 use crate::batch_traces;
 use crate::common;
-use getaway::batch::{
-    Batch, CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, FAR_STEPS, FEATURES, FEATURES_ACTION, FEATURES_HEADER,
-    LEAD_TICKS_MAX, LIFE_TICKS_MAX, PLANES, STATE_HEADER, STATE_THREAT, WINDOW_PLANES,
-};
+use getaway::batch::{Batch, Shape};
 use getaway::game::{Layout, Move, Mover, Rules, State, Style, UNREACHED, World};
 use getaway_reference::lockstep::{Dice, random_layout};
 
@@ -107,7 +104,7 @@ fn observations_agree_with_the_state() {
     let shape = batch.shape();
     let plane = shape.width * shape.height;
     let (mut compact, mut states) = (vec![7; 200 * shape.compact()], vec![7; 200 * shape.state()]);
-    let mut planes = vec![7; 200 * PLANES * plane];
+    let mut planes = vec![7; 200 * Shape::PLANES * plane];
     for _ in 0..120 {
         let moves: Vec<Move> = (0..200).map(|_| dice.pick(&Move::ALL)).collect();
         batch.step(&moves, &mut [0.0; 200], &mut [false; 200]);
@@ -119,7 +116,13 @@ fn observations_agree_with_the_state() {
             let world = batch.world(game);
             check_compact(world, state, &compact[game * shape.compact()..][..shape.compact()]);
             check_state(world, state, &states[game * shape.state()..][..shape.state()]);
-            check_planes(world, state, shape.width, plane, &planes[game * PLANES * plane..][..PLANES * plane]);
+            check_planes(
+                world,
+                state,
+                shape.width,
+                plane,
+                &planes[game * Shape::PLANES * plane..][..Shape::PLANES * plane],
+            );
         }
     }
 }
@@ -128,13 +131,13 @@ fn observations_agree_with_the_state() {
 /// Does not use the tables of the observations.
 fn steps(world: &World, from: u16, to: u16) -> i16 {
     let steps = world.graph().distances(Mover::Threat, from)[usize::from(to)];
-    if steps == UNREACHED { FAR_STEPS } else { steps as i16 }
+    if steps == UNREACHED { Shape::FAR_STEPS } else { steps as i16 }
 }
 
 fn check_compact(world: &World, state: &State, found: &[i16]) {
     let player = world.player(state);
     let wait = (state.tick()..).position(|tick| world.clock().threats_move(tick)).expect("threats move eventually");
-    assert_eq!(found[..CLEARANCE], [state.tick() as i16, wait as i16, player.x as i16, player.y as i16]);
+    assert_eq!(found[..Shape::CLEARANCE], [state.tick() as i16, wait as i16, player.x as i16, player.y as i16]);
     let tile = |position| world.graph().tile(position).expect("a street");
     let threats: Vec<_> = world.threats(state).collect();
     let open: Vec<Move> = world.moves(state).collect();
@@ -142,13 +145,13 @@ fn check_compact(world: &World, state: &State, found: &[i16]) {
         let clearance = if open.contains(&player_move) {
             let next = world.tile_after(state, player_move);
             let steps = threats.iter().map(|threat| steps(world, tile(threat.position), next));
-            steps.min().unwrap_or(FAR_STEPS)
+            steps.min().unwrap_or(Shape::FAR_STEPS)
         } else {
             -1
         };
-        assert_eq!(found[CLEARANCE + player_move as usize], clearance, "{player_move:?}");
+        assert_eq!(found[Shape::CLEARANCE + player_move as usize], clearance, "{player_move:?}");
     }
-    let mut rows = found[COMPACT_HEADER..].chunks_exact(COMPACT_THREAT);
+    let mut rows = found[Shape::COMPACT_HEADER..].chunks_exact(Shape::COMPACT_THREAT);
     for (row, threat) in rows.by_ref().zip(&threats) {
         let (place, steps) = (threat.position, steps(world, tile(threat.position), tile(player)));
         let style = Style::ALL.iter().position(|&style| style == threat.style).expect("one of all");
@@ -159,7 +162,7 @@ fn check_compact(world: &World, state: &State, found: &[i16]) {
 
 fn check_state(world: &World, state: &State, found: &[i16]) {
     let position = |x: i16, y: i16| getaway::game::Position::new(i32::from(x), i32::from(y));
-    let rows = found[STATE_HEADER..].chunks_exact(STATE_THREAT).take(world.threat_count());
+    let rows = found[Shape::STATE_HEADER..].chunks_exact(Shape::STATE_THREAT).take(world.threat_count());
     let threats: Vec<_> = rows
         .map(|row| {
             let place = (row[5] > 0).then(|| position(row[6], row[7]));
@@ -228,9 +231,9 @@ fn windows_features_and_masks_agree_with_slow_implementations() {
     let worlds = random_worlds(20..30);
     let world_of = (0..60).map(|game| game % worlds.len()).collect();
     let mut batch = Batch::with_window(worlds, world_of, SIDE);
-    let window = WINDOW_PLANES * SIDE * SIDE;
-    assert_eq!(batch.shape().windows(), [WINDOW_PLANES, SIDE, SIDE]);
-    let (mut windows, mut features) = (vec![7; 60 * window], vec![7; 60 * FEATURES]);
+    let window = Shape::WINDOW_PLANES * SIDE * SIDE;
+    assert_eq!(batch.shape().windows(), [Shape::WINDOW_PLANES, SIDE, SIDE]);
+    let (mut windows, mut features) = (vec![7; 60 * window], vec![7; 60 * Shape::FEATURES]);
     let mut checked_moves = 0;
     for round in 0..60 {
         if round == 40 {
@@ -250,7 +253,7 @@ fn windows_features_and_masks_agree_with_slow_implementations() {
         for (game, state) in batch.states().iter().enumerate() {
             let world = batch.world(game);
             check_window(world, state, SIDE, &windows[game * window..][..window]);
-            check_features(world, state, &features[game * FEATURES..][..FEATURES]);
+            check_features(world, state, &features[game * Shape::FEATURES..][..Shape::FEATURES]);
             let open: Vec<Move> = world.moves(state).collect();
             assert_eq!(masks[game * 5..][..5], Move::ALL.map(|player_move| i8::from(open.contains(&player_move))));
             checked_moves += open.len();
@@ -302,11 +305,13 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
         (wait as i16, i16::from(world.clock().period_ticks_at(tick - 1)))
     };
     let (wait, period) = pace(state.tick());
-    assert_eq!(found[..FEATURES_HEADER], [state.tick() as i16, wait, period]);
+    assert_eq!(found[..Shape::FEATURES_HEADER], [state.tick() as i16, wait, period]);
     let open: Vec<Move> = world.moves(state).filter(|_| !state.is_over()).collect();
-    for (player_move, found) in Move::ALL.iter().zip(found[FEATURES_HEADER..].chunks_exact(FEATURES_ACTION)) {
+    for (player_move, found) in
+        Move::ALL.iter().zip(found[Shape::FEATURES_HEADER..].chunks_exact(Shape::FEATURES_ACTION))
+    {
         if !open.contains(player_move) {
-            assert_eq!(found, [-1; FEATURES_ACTION]);
+            assert_eq!(found, [-1; Shape::FEATURES_ACTION]);
             continue;
         }
         let next = world.after(state, *player_move);
@@ -315,7 +320,7 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
         let threats: Vec<u16> = (0..world.threat_count()).map(|index| world.threat_pose(&next, index).0).collect();
         let arrival = |tile: u16| {
             let arrivals = threats.iter().map(|&threat| match steps(world, threat, tile) {
-                FAR_STEPS => i16::MAX,
+                Shape::FAR_STEPS => i16::MAX,
                 0 => 0,
                 steps => wait + 1 + (steps - 1) * period,
             });
@@ -329,7 +334,7 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
             let of_style =
                 |&(index, _): &(usize, &u16)| style.is_none_or(|style| world.layout().threats[index].style == style);
             let threats = threats.iter().enumerate().filter(of_style);
-            threats.map(|(_, &threat)| steps(world, threat, player)).min().unwrap_or(FAR_STEPS)
+            threats.map(|(_, &threat)| steps(world, threat, player)).min().unwrap_or(Shape::FAR_STEPS)
         };
         let mut expected = vec![
             nearest_of(None),
@@ -337,8 +342,8 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
             dead_end_depth(world, player),
             graph.ways(Mover::Player, player).count() as i16,
             leads.iter().copied().max().unwrap_or(0),
-            leads.iter().map(|&lead| lead.min(LEAD_TICKS_MAX.into())).sum(),
-            life(world, &next, LIFE_TICKS_MAX),
+            leads.iter().map(|&lead| lead.min(Shape::LEAD_TICKS_MAX.into())).sum(),
+            life(world, &next, Shape::LIFE_TICKS_MAX),
         ];
         expected.extend(Style::ALL.map(|style| nearest_of(Some(style))));
         assert_eq!(found, expected, "{player_move:?} from {:?}, tick {}", world.player(state), state.tick());
@@ -360,7 +365,7 @@ fn dead_end_depth(world: &World, tile: u16) -> i16 {
     }
     let distances = graph.distances(Mover::Player, tile);
     let outside = distances.iter().zip(&kept).filter(|&(_, &kept)| kept).map(|(&steps, _)| steps);
-    outside.filter(|&steps| steps != UNREACHED).min().map_or(FAR_STEPS, |steps| steps as i16)
+    outside.filter(|&steps| steps != UNREACHED).min().map_or(Shape::FAR_STEPS, |steps| steps as i16)
 }
 
 #[test]
@@ -394,10 +399,10 @@ fn numbers_that_are_not_a_state_are_refused() {
     assert_eq!(error(0, -1), "tick -1: expected 1 to 2001");
     assert_eq!(error(1, 9), "ticks since the threats moved 9: expected the number that follows from the tick");
     assert_eq!(error(2, 9), "(9, 0) is not an open tile");
-    assert_eq!(error(STATE_HEADER + 2, 4), "direction 4: expected 0 to 3");
-    assert_eq!(error(STATE_HEADER + 3, 5), "style 5: expected that of the map's threat");
-    assert_eq!(error(STATE_HEADER + 5, 3), "kind of remembered position 3: expected 0 to 2");
-    assert_eq!(error(STATE_HEADER + 8, 500), "idle rounds 500: expected -128 to 127");
+    assert_eq!(error(Shape::STATE_HEADER + 2, 4), "direction 4: expected 0 to 3");
+    assert_eq!(error(Shape::STATE_HEADER + 3, 5), "style 5: expected that of the map's threat");
+    assert_eq!(error(Shape::STATE_HEADER + 5, 3), "kind of remembered position 3: expected 0 to 2");
+    assert_eq!(error(Shape::STATE_HEADER + 8, 500), "idle rounds 500: expected -128 to 127");
     assert_eq!(
         batch.state_of_numbers(0, &numbers[1..]).expect_err("an error").to_string(),
         "12 numbers: expected at least 13"
@@ -416,8 +421,8 @@ fn every_missing_threat_is_minus_one() {
     batch.part(0..drawings.len()).write_states(&mut states);
     for game in 0..drawings.len() {
         for (row, header, threat) in [
-            (&rows[game * compact..][..compact], COMPACT_HEADER, COMPACT_THREAT),
-            (&states[game * numbers..][..numbers], STATE_HEADER, STATE_THREAT),
+            (&rows[game * compact..][..compact], Shape::COMPACT_HEADER, Shape::COMPACT_THREAT),
+            (&states[game * numbers..][..numbers], Shape::STATE_HEADER, Shape::STATE_THREAT),
         ] {
             let (present, missing) = row[header..].split_at((game + 1) * threat);
             assert!(present.chunks_exact(threat).all(|row| row[0] >= 0), "{row:?}");

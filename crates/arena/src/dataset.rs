@@ -21,7 +21,7 @@ use thiserror::Error;
 use super::results::{GameSettings, same_in_run};
 use super::series::{Series, SeriesError};
 use fnv::FnvHasher;
-use getaway::batch::{Batch, FEATURES, Shape};
+use getaway::batch::{Batch, Shape};
 use getaway::game::{Move, State, World};
 use getaway::planner::{PlannerFailure, PlannerHost};
 use getaway::protocol::to_json;
@@ -448,7 +448,7 @@ impl Observation {
 
     fn sides(self, shape: Shape) -> Vec<usize> {
         match self {
-            Self::Features => vec![FEATURES],
+            Self::Features => vec![Shape::FEATURES],
             Self::Compact => vec![shape.compact()],
             Self::Window => shape.windows().to_vec(),
             Self::Planes => shape.planes().to_vec(),

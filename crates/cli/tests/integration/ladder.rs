@@ -104,7 +104,10 @@ fn ladder_continues_from_any_folder_without_its_settings() {
     let settings = ["--map", "corridor.txt", "--samples", "3", "--seed", "7", "--budget-ticks", "30"];
     let bots = ["--tick-ms", "200", "--add", "mine=pipe:sh bot.sh", "--add", "random"];
     let (code, text) = run(&home, &[&["ladder", "league"], &settings[..], &bots[..]].concat());
-    assert!(code == Some(0) && text.contains("mine: 3 invalid actions, the first {\"type\":\"LEFT\"} at tick 1: "), "{text}");
+    assert!(
+        code == Some(0) && text.contains("mine: 3 invalid actions, the first {\"type\":\"LEFT\"} at tick 1: "),
+        "{text}"
+    );
     let ladder = home.join("league");
     let ladder = ladder.to_str().unwrap();
     let files = || fs::read_dir(&home).unwrap().count() + fs::read_dir(&other).unwrap().count();

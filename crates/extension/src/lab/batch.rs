@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMemoryView, PyTuple};
 
-use getaway::batch::{self, BatchPart};
+use getaway::batch::{self, BatchPart, Shape};
 use getaway::game::{Move, Rules, World};
 
 use crate::convert::{clearer, repr, seed_or_0, type_name, value_error, variant, without_gil};
@@ -69,7 +69,7 @@ impl Output {
             Self::Nothing => vec![0],
             Self::Compact => vec![shape.compact()],
             Self::State => vec![shape.state()],
-            Self::Features => vec![batch::FEATURES],
+            Self::Features => vec![Shape::FEATURES],
             Self::Planes => shape.planes().to_vec(),
             Self::Window => shape.windows().to_vec(),
         }
@@ -399,8 +399,8 @@ fn checked_threads(threads: usize) -> PyResult<usize> {
 }
 
 pub(super) fn check_window(side: usize) -> PyResult<()> {
-    if side.is_multiple_of(2) || side > batch::WINDOW_SIDE_MAX {
-        let most = batch::WINDOW_SIDE_MAX;
+    if side.is_multiple_of(2) || side > Shape::WINDOW_SIDE_MAX {
+        let most = Shape::WINDOW_SIDE_MAX;
         return Err(PyValueError::new_err(format!("window: expected an odd number from 1 to {most}, found {side}")));
     }
     Ok(())
@@ -409,7 +409,7 @@ pub(super) fn check_window(side: usize) -> PyResult<()> {
 #[pymethods]
 impl Batch {
     #[new]
-    #[pyo3(signature = (maps, games = None, *, observation = Some("compact"), window = batch::WINDOW_SIDE, threads = 1, copy = true, no_jump = Rules::BLITZ_2025, rules = None),
+    #[pyo3(signature = (maps, games = None, *, observation = Some("compact"), window = Shape::WINDOW_SIDE, threads = 1, copy = true, no_jump = Rules::BLITZ_2025, rules = None),
         text_signature = "(maps, games=None, *, observation='compact', window=9, threads=1, copy=True, no_jump=False, rules=None)")]
     #[allow(clippy::too_many_arguments, reason = "the options of one call")]
     fn new(
