@@ -91,7 +91,7 @@ impl FromStr for Snapshot {
         let tick = words.parse("a tick")?;
         words.expect("player", "the word player")?;
         let player = words.position()?;
-        words.end()?;
+        words.expect("", "a semicolon")?;
         let threats = parts.map(|part| parse_threat(Words(part.split_whitespace()))).collect::<Result<_, _>>()?;
         Ok(Self { tick, player, threats })
     }
@@ -120,27 +120,25 @@ fn parse_threat(mut words: Words<'_>) -> Result<Threat, SnapshotError> {
 struct Words<'a>(std::str::SplitWhitespace<'a>);
 
 impl Words<'_> {
-    fn expect(&mut self, word: &str, expected: &'static str) -> Result<(), SnapshotError> {
+    /// Reads the next word; an empty word if none is left.
+    fn read<T>(&mut self, expected: &'static str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, SnapshotError> {
         let found = self.0.next().unwrap_or_default();
-        if found == word { Ok(()) } else { Err(error(found, expected)) }
+        parse(found).ok_or_else(|| error(found, expected))
+    }
+
+    fn expect(&mut self, word: &str, expected: &'static str) -> Result<(), SnapshotError> {
+        self.read(expected, |found| (found == word).then_some(()))
     }
 
     fn parse<T: FromStr>(&mut self, expected: &'static str) -> Result<T, SnapshotError> {
-        let found = self.0.next().unwrap_or_default();
-        found.parse().map_err(|_| error(found, expected))
+        self.read(expected, |found| found.parse().ok())
     }
 
     fn position(&mut self) -> Result<Position, SnapshotError> {
-        let found = self.0.next().unwrap_or_default();
-        let parse = || {
+        self.read("a position, as in 3,4", |found| {
             let (x, y) = found.split_once(',')?;
             Some(Position::new(x.parse().ok()?, y.parse().ok()?))
-        };
-        parse().ok_or_else(|| error(found, "a position, as in 3,4"))
-    }
-
-    fn end(&mut self) -> Result<(), SnapshotError> {
-        self.0.next().map_or(Ok(()), |found| Err(error(found, "a semicolon")))
+        })
     }
 }
 
