@@ -4,33 +4,26 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::names::named;
 use super::{Direction, NameError, Position};
 
-/// The player's move in a tick. In text and JSON, a move is one character.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[repr(u8)]
-pub enum Move {
-    /// One step to the left.
-    #[serde(rename = "L")]
-    Left = 0,
-    /// One step to the right.
-    #[serde(rename = "R")]
-    Right = 1,
-    /// One step up.
-    #[serde(rename = "U")]
-    Up = 2,
-    /// One step down.
-    #[serde(rename = "D")]
-    Down = 3,
-    /// No step.
-    #[serde(rename = ".")]
-    Stay = 4,
+named! {
+    /// The player's move in a tick. In text and JSON, a move is one character.
+    pub enum Move, "move" {
+        /// One step to the left.
+        Left = "L",
+        /// One step to the right.
+        Right = "R",
+        /// One step up.
+        Up = "U",
+        /// One step down.
+        Down = "D",
+        /// No step.
+        Stay = ".",
+    }
 }
 
 impl Move {
-    /// Every move.
-    pub const ALL: [Self; 5] = [Self::Left, Self::Right, Self::Up, Self::Down, Self::Stay];
-
     /// The direction of the step; `None` for [`Move::Stay`].
     pub const fn direction(self) -> Option<Direction> {
         match self {
@@ -44,13 +37,7 @@ impl Move {
 
     /// The character in plans: `L`, `R`, `U`, `D`, or `.` for staying.
     pub const fn letter(self) -> char {
-        match self {
-            Self::Left => 'L',
-            Self::Right => 'R',
-            Self::Up => 'U',
-            Self::Down => 'D',
-            Self::Stay => '.',
-        }
+        self.name().as_bytes()[0] as char
     }
 }
 
@@ -73,33 +60,11 @@ impl From<Direction> for Move {
     }
 }
 
-impl fmt::Display for Move {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(&self.letter(), f)
-    }
-}
-
 impl TryFrom<char> for Move {
     type Error = NameError;
 
     fn try_from(letter: char) -> Result<Self, NameError> {
-        Self::ALL.into_iter().find(|player_move| player_move.letter() == letter).ok_or_else(|| NameError {
-            kind: "move",
-            found: letter.into(),
-            expected: "L, R, U, D, .".to_owned(),
-        })
-    }
-}
-
-impl FromStr for Move {
-    type Err = NameError;
-
-    fn from_str(text: &str) -> Result<Self, NameError> {
-        let mut letters = text.chars();
-        match (letters.next(), letters.next()) {
-            (Some(letter), None) => Self::try_from(letter),
-            _ => Err(NameError { kind: "move", found: text.to_owned(), expected: "L, R, U, D, .".to_owned() }),
-        }
+        letter.encode_utf8(&mut [0; 4]).parse()
     }
 }
 
