@@ -30,6 +30,10 @@ impl Tile {
             Self::SeeThrough => '~',
         }
     }
+
+    fn of_letter(letter: char) -> Option<Self> {
+        [Self::Wall, Self::Open, Self::SeeThrough].into_iter().find(|tile| tile.letter() == letter)
+    }
 }
 
 /// The style and the first tile of a threat.
@@ -60,19 +64,20 @@ pub struct Layout {
 impl Layout {
     /// The tile at a position. Positions off the grid are walls.
     pub fn tile(&self, position: Position) -> Tile {
-        let Position { x, y } = position;
-        if x < 0 || y < 0 || x >= self.width || y >= self.height {
-            return Tile::Wall;
-        }
-        self.tiles[(y * self.width + x) as usize]
+        self.place(position).map_or(Tile::Wall, |place| self.tiles[place])
     }
 
     /// Replaces the tile at a position. Does nothing if the position is off the grid.
     pub fn set_tile(&mut self, position: Position, tile: Tile) {
-        let Position { x, y } = position;
-        if x >= 0 && y >= 0 && x < self.width && y < self.height {
-            self.tiles[(y * self.width + x) as usize] = tile;
+        if let Some(place) = self.place(position) {
+            self.tiles[place] = tile;
         }
+    }
+
+    /// The index of a position in `tiles`; `None` off the grid.
+    pub(super) fn place(&self, Position { x, y }: Position) -> Option<usize> {
+        let is_on_grid = x >= 0 && y >= 0 && x < self.width && y < self.height;
+        is_on_grid.then(|| (y * self.width + x) as usize)
     }
 
     /// True unless the position is a wall or off the grid.
@@ -110,12 +115,8 @@ impl TryFrom<LayoutParts> for Layout {
     type Error = String;
 
     fn try_from(parts: LayoutParts) -> Result<Self, String> {
-        let tile = |letter: char| match letter {
-            '.' => Ok(Tile::Open),
-            '~' => Ok(Tile::SeeThrough),
-            '#' => Ok(Tile::Wall),
-            _ => Err(format!("expected tiles ., ~ and #, found {letter:?}")),
-        };
+        let tile =
+            |letter| Tile::of_letter(letter).ok_or_else(|| format!("expected tiles ., ~ and #, found {letter:?}"));
         let (width, height) = (parts.tiles.first().map_or(0, |row| row.chars().count()), parts.tiles.len());
         if parts.tiles.iter().any(|row| row.chars().count() != width) {
             return Err("expected rows of equal length".to_owned());
@@ -180,13 +181,10 @@ impl Layout {
             }
             for (x, &letter) in row.iter().enumerate() {
                 let position = Position::new(x as i32, y as i32);
-                tiles.push(match letter {
-                    '#' => Tile::Wall,
-                    '~' => Tile::SeeThrough,
-                    _ => Tile::Open,
-                });
+                let tile = Tile::of_letter(letter);
+                tiles.push(tile.unwrap_or(Tile::Open));
                 match letter {
-                    '#' | '.' | '~' => {}
+                    _ if tile.is_some() => {}
                     'P' => player = Some(position),
                     _ => {
                         let style = Style::ALL.into_iter().find(|style| style.letter() == letter);
@@ -206,9 +204,8 @@ impl Layout {
         let mut letters: Vec<char> = self.tiles.iter().map(|tile| tile.letter()).collect();
         let threats = self.threats.iter().rev().map(|spawn| (spawn.position, spawn.style.letter()));
         for (position, letter) in threats.chain([(self.player, 'P')]) {
-            let on_grid = (0..self.width).contains(&position.x) && (0..self.height).contains(&position.y);
-            if on_grid {
-                letters[(position.y * self.width + position.x) as usize] = letter;
+            if let Some(place) = self.place(position) {
+                letters[place] = letter;
             }
         }
         letters.chunks(self.width.max(1) as usize).map(|row| row.iter().collect()).collect()

@@ -398,11 +398,7 @@ impl World {
             return Err(ActionError::NoPosition);
         }
         let position = Position::new(math_round(x), math_round(y));
-        let off_grid =
-            position.x < 0 || position.y < 0 || position.x >= self.layout.width || position.y >= self.layout.height;
-        if off_grid {
-            return Err(ActionError::OffGrid);
-        }
+        self.layout.place(position).ok_or(ActionError::OffGrid)?;
         let target = self.tables.graph.tile(position).ok_or(ActionError::Wall(position))?;
         if target == player {
             return Err(ActionError::AlreadyThere(position));
