@@ -85,7 +85,7 @@ impl Clock {
     /// The number of ticks since the threats' last move, at the end of a tick. Before the first
     /// move, the number of ticks since the start.
     pub fn ticks_since_move(&self, tick: u16) -> u8 {
-        match self.past_the_table(tick) {
+        match self.since_table_move(tick) {
             Some((ticks, period_ticks)) => (ticks % period_ticks) as u8,
             None => self.ticks[usize::from(tick)].ticks_since_move,
         }
@@ -94,9 +94,8 @@ impl Clock {
     /// The number of ticks before `tick` in which the threats move.
     pub fn moves_before(&self, tick: u16) -> u16 {
         let last = self.ticks[TABLE_TICKS - 1];
-        match self.past_the_table(tick.saturating_sub(1)) {
+        match self.since_table_move(tick.saturating_sub(1)) {
             Some((ticks, period_ticks)) => last.moves_before + u16::from(last.threats_move()) + ticks / period_ticks,
-            None if usize::from(tick) == TABLE_TICKS => last.moves_before + u16::from(last.threats_move()),
             None => self.ticks[usize::from(tick)].moves_before,
         }
     }
@@ -106,11 +105,11 @@ impl Clock {
         (tick..=u16::MAX).filter(|&tick| self.threats_move(tick))
     }
 
-    /// If `tick` is past the table: the number of ticks from the last move in the table to `tick`,
-    /// and the period.
-    fn past_the_table(&self, tick: u16) -> Option<(u16, u16)> {
+    /// From the last tick of the table on: the number of ticks from the last move in the table to
+    /// `tick`, and the period.
+    fn since_table_move(&self, tick: u16) -> Option<(u16, u16)> {
         const LAST: u16 = TABLE_TICKS as u16 - 1;
-        let past = tick.checked_sub(LAST).filter(|&past| past > 0)?;
+        let past = tick.checked_sub(LAST)?;
         let since = u16::from(self.ticks[usize::from(LAST)].ticks_since_move);
         Some((since + past, u16::from(self.period_ticks_at(LAST - 1))))
     }
