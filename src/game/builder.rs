@@ -123,10 +123,8 @@ impl World {
 
     fn has_walls_of(&self, layout: &Layout) -> bool {
         let is_same_size = (layout.width, layout.height) == (self.layout.width, self.layout.height);
-        let mut pairs = layout.tiles.iter().zip(&self.layout.tiles);
-        is_same_size
-            && layout.tiles.len() == self.layout.tiles.len()
-            && pairs.all(|(new, old)| new.is_open() == old.is_open())
+        let old = self.layout.tiles.iter().map(|tile| tile.is_open());
+        is_same_size && layout.tiles.iter().map(|tile| tile.is_open()).eq(old)
     }
 }
 
