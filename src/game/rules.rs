@@ -136,16 +136,12 @@ pub struct PhaseClocks {
 impl PhaseClocks {
     /// Returns the personality at a clock value (tick - 1).
     pub const fn personality_at(&self, clock: u16) -> Personality {
-        if clock > self.insane {
-            Personality::Insane
-        } else if clock > self.hungry {
-            Personality::Hungry
-        } else if clock > self.awake {
-            Personality::Awake
-        } else if clock > self.tease {
-            Personality::Tease
-        } else {
-            Personality::Lazy
+        match clock {
+            _ if clock > self.insane => Personality::Insane,
+            _ if clock > self.hungry => Personality::Hungry,
+            _ if clock > self.awake => Personality::Awake,
+            _ if clock > self.tease => Personality::Tease,
+            _ => Personality::Lazy,
         }
     }
 }
@@ -243,12 +239,9 @@ impl Rules {
         check(self.owl_minute_ticks >= 1, "owl_minute_ticks", self.owl_minute_ticks, "at least 1")?;
         let fits = self.owl_window_ticks <= self.owl_minute_ticks;
         check(fits, "owl_window_ticks", self.owl_window_ticks, "at most owl_minute_ticks")?;
-        for (field, moves) in
-            [("hawk_patience_moves", self.hawk_patience_moves), ("hawk_rest_moves", self.hawk_rest_moves)]
-        {
-            check(moves <= HAWK_MOVES_MAX, field, moves, "at most 100")?;
-        }
-        Ok(())
+        let (patience, rest) = (self.hawk_patience_moves, self.hawk_rest_moves);
+        check(patience <= HAWK_MOVES_MAX, "hawk_patience_moves", patience, "at most 100")?;
+        check(rest <= HAWK_MOVES_MAX, "hawk_rest_moves", rest, "at most 100")
     }
 }
 
