@@ -9,7 +9,6 @@ use thiserror::Error;
 
 use super::features::Features;
 use super::values::{scaled_tick, ticks_until_move};
-use super::window::Windows;
 use crate::game::routes::NEARER;
 use crate::game::{
     Direction, LAST_TICK, Move, Mover, PlacementError, Position, State, Style, Threat, Tile, UNREACHED, World,
@@ -138,21 +137,22 @@ const STEPS_BY_NEARER: [ByMove; 16] = {
 
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
-    shape: Shape,
-    places: Vec<[i16; 2]>,
+    pub shape: Shape,
+    pub places: Vec<[i16; 2]>,
     /// For each tile, -1 for the player's moves that are blocked, and 0 for the others.
     blocked: Vec<ByMove>,
     /// For each pair of a player's and a threat's tile, at index `player * tiles + threat`: the steps
     /// between them times 16, plus a bit for each move of the player that leads nearer to the threat.
     /// [`u16::MAX`] if there is no path.
     reaches: Vec<u16>,
-    /// For each tick, the ticks until the threats move; 0 if they move in that tick.
-    waits: Vec<u8>,
-    styles: Vec<u8>,
+    /// For each tick, the ticks until the threats move, 0 if they move in that tick; and the scaled tick.
+    pub ticks: Vec<[u8; 2]>,
+    pub styles: Vec<u8>,
     /// An image with only the planes of streets; the other planes are 0.
     streets: Vec<u8>,
-    /// The windows, computed at their first use, because few batches need them.
-    windows: OnceLock<Windows>,
+    /// For each tile, the two planes of streets of its window. Like the features, computed at their
+    /// first use, because few batches need them.
+    pub window_streets: OnceLock<Vec<u8>>,
     features: OnceLock<Features>,
 }
 
@@ -182,16 +182,12 @@ impl Observer {
             places: graph.positions().iter().map(|position| [position.x as i16, position.y as i16]).collect(),
             blocked: (0..).zip(graph.neighbours(Mover::Player)).map(blocked).collect(),
             reaches: (0..graph.len() as u16).flat_map(reaches).collect(),
-            waits: (0..=LAST_TICK + 1).map(|tick| ticks_until_move(world, tick)).collect(),
+            ticks: (0..=LAST_TICK + 1).map(|tick| [ticks_until_move(world, tick), scaled_tick(tick)]).collect(),
             styles: world.layout().threats.iter().map(|threat| threat.style as u8).collect(),
             streets,
-            windows: OnceLock::new(),
+            window_streets: OnceLock::new(),
             features: OnceLock::new(),
         }
-    }
-
-    fn wait(&self, state: &State) -> u8 {
-        self.waits[usize::from(state.tick())]
     }
 
     pub fn write_compact(&self, world: &World, state: &State, out: &mut [i16]) {
@@ -214,9 +210,9 @@ impl Observer {
         clearance.iter_mut().zip(self.blocked[player]).for_each(|(clearance, blocked)| *clearance |= blocked);
         rows.for_each(|row| row.fill(-1));
         let [x, y] = self.places[player];
-        let (tick, wait) = (state.tick() as i16, i16::from(self.wait(state)));
+        let [wait, _] = self.ticks[usize::from(state.tick())];
         let [left, right, up, down, stay, ..] = clearance;
-        header.copy_from_slice(&[tick, wait, x, y, left, right, up, down, stay]);
+        header.copy_from_slice(&[state.tick() as i16, wait.into(), x, y, left, right, up, down, stay]);
     }
 
     pub fn write_state(&self, world: &World, state: &State, out: &mut [i16]) {
@@ -259,12 +255,9 @@ impl Observer {
                 out[number * plane + place(tile)] += 1;
             }
         }
-        out[PLANE_WAIT * plane..][..plane].fill(self.wait(state));
-        out[PLANE_TICK * plane..][..plane].fill(scaled_tick(state.tick()));
-    }
-
-    pub fn write_windows(&self, world: &World, state: &State, out: &mut [u8]) {
-        self.windows.get_or_init(|| Windows::new(world, self.shape.window)).write(world, state, out);
+        let [wait, tick] = self.ticks[usize::from(state.tick())];
+        out[PLANE_WAIT * plane..][..plane].fill(wait);
+        out[PLANE_TICK * plane..][..plane].fill(tick);
     }
 
     pub fn write_features(&self, world: &World, state: &State, out: &mut [i16]) {
@@ -307,16 +300,16 @@ fn read_threat(world: &World, index: usize, row: &[i16]) -> Result<Threat, Numbe
     if style != expected as i16 {
         return Err(NumbersError::Range { name: "style", expected: "that of the map's threat", found: style });
     }
-    let directions: usize = in_range("direction", "0 to 3", direction)?;
-    let direction = *Direction::ALL.get(directions).ok_or(NumbersError::Range {
+    let of_number = |&known: &Direction| known as i16 == direction;
+    let direction = Direction::ALL.into_iter().find(of_number).ok_or(NumbersError::Range {
         name: "direction",
         expected: "0 to 3",
         found: direction,
     })?;
-    let place = (kind > 0).then(|| position(place_x, place_y));
     if !(0..=2).contains(&kind) {
         return Err(NumbersError::Range { name: "kind of remembered position", expected: "0 to 2", found: kind });
     }
+    let place = (kind > 0).then(|| position(place_x, place_y));
     let is_post = kind == 2;
     Ok(Threat {
         style: expected,

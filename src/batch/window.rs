@@ -1,9 +1,9 @@
 //! The observation `window`: the streets and threats around the player.
 
-use crate::game::{Direction, LAST_TICK, Move, Position, State, Style, Tile, World};
+use crate::game::{Direction, Move, Position, State, Style, Tile, World};
 
 use super::Shape;
-use super::values::{scaled_tick, ticks_until_move};
+use super::observation::Observer;
 
 impl Shape {
     /// The default number of rows and columns of a window.
@@ -21,53 +21,38 @@ const PLANE_DIRECTIONS: usize = PLANE_STYLES + Style::ALL.len();
 const PLANE_WAIT: usize = PLANE_DIRECTIONS + Direction::ALL.len();
 const PLANE_TICK: usize = PLANE_WAIT + 1;
 
-#[derive(Clone, Debug)]
-pub(super) struct Windows {
-    side: usize,
-    places: Vec<[i16; 2]>,
-    /// For each tile, the two planes of streets around a player on this tile.
-    streets: Vec<u8>,
-    /// For each tick, the ticks until the threats move, and the scaled tick.
-    ticks: Vec<[u8; 2]>,
-    styles: Vec<u8>,
-}
-
-impl Windows {
-    pub fn new(world: &World, side: usize) -> Self {
-        let (graph, layout) = (world.graph(), world.layout());
-        let reach = (side / 2) as i32;
-        let mut streets = Vec::with_capacity(graph.len() * PLANE_STYLES * side * side);
-        for centre in graph.positions() {
-            for is_street in [|tile| tile == Tile::Open, |tile| tile != Tile::Wall] {
-                let rows = (-reach..=reach).flat_map(|y| (-reach..=reach).map(move |x| (x, y)));
-                let tiles = rows.map(|(x, y)| layout.tile(Position::new(centre.x + x, centre.y + y)));
-                streets.extend(tiles.map(|tile| u8::from(is_street(tile))));
-            }
-        }
-        Self {
-            side,
-            places: graph.positions().iter().map(|position| [position.x as i16, position.y as i16]).collect(),
-            streets,
-            ticks: (0..=LAST_TICK + 1).map(|tick| [ticks_until_move(world, tick), scaled_tick(tick)]).collect(),
-            styles: layout.threats.iter().map(|threat| threat.style as u8).collect(),
+/// For each tile, the two planes of streets around a player on this tile.
+fn streets(world: &World, side: usize) -> Vec<u8> {
+    let reach = (side / 2) as i32;
+    let mut streets = Vec::with_capacity(world.graph().len() * PLANE_STYLES * side * side);
+    for centre in world.graph().positions() {
+        for is_street in [|tile| tile == Tile::Open, |tile| tile != Tile::Wall] {
+            let rows = (-reach..=reach).flat_map(|y| (-reach..=reach).map(move |x| (x, y)));
+            let tiles = rows.map(|(x, y)| world.layout().tile(Position::new(centre.x + x, centre.y + y)));
+            streets.extend(tiles.map(|tile| u8::from(is_street(tile))));
         }
     }
+    streets
+}
 
-    pub fn write(&self, world: &World, state: &State, out: &mut [u8]) {
-        let plane = self.side * self.side;
+impl Observer {
+    pub fn write_windows(&self, world: &World, state: &State, out: &mut [u8]) {
+        let side = self.shape.window;
+        let plane = side * side;
         let player = usize::from(world.tile_after(state, Move::Stay));
-        let (streets, rest) = out.split_at_mut(PLANE_STYLES * plane);
-        streets.copy_from_slice(&self.streets[player * PLANE_STYLES * plane..][..PLANE_STYLES * plane]);
+        let (own_streets, rest) = out.split_at_mut(PLANE_STYLES * plane);
+        let all_streets = self.window_streets.get_or_init(|| streets(world, side));
+        own_streets.copy_from_slice(&all_streets[player * PLANE_STYLES * plane..][..PLANE_STYLES * plane]);
         let (threats, constants) = rest.split_at_mut((PLANE_WAIT - PLANE_STYLES) * plane);
         threats.fill(0);
-        let [left, top] = self.places[player].map(|middle| middle - (self.side / 2) as i16);
+        let [left, top] = self.places[player].map(|middle| middle - (side / 2) as i16);
         for (index, &style) in self.styles.iter().enumerate() {
             let (tile, direction) = world.threat_pose(state, index);
             let [x, y] = self.places[usize::from(tile)];
             // The casts make negative offsets large, so one comparison per axis is enough.
             let (x, y) = ((x - left) as u16 as usize, (y - top) as u16 as usize);
-            if x < self.side && y < self.side {
-                let place = y * self.side + x;
+            if x < side && y < side {
+                let place = y * side + x;
                 threats[usize::from(style) * plane + place] += 1;
                 threats[(PLANE_DIRECTIONS - PLANE_STYLES + direction as usize) * plane + place] += 1;
             }
