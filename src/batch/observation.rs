@@ -41,8 +41,8 @@ impl Shape {
 
 const PLANE_PLAYER: usize = 2;
 const PLANE_STYLES: usize = 3;
-const PLANE_DIRECTIONS: usize = PLANE_STYLES + crate::game::Style::ALL.len();
-const PLANE_WAIT: usize = PLANE_DIRECTIONS + crate::game::Direction::ALL.len();
+const PLANE_DIRECTIONS: usize = PLANE_STYLES + Style::ALL.len();
+const PLANE_WAIT: usize = PLANE_DIRECTIONS + Direction::ALL.len();
 const PLANE_TICK: usize = PLANE_WAIT + 1;
 
 /// The dimensions of a batch's observations. All but `window` are maxima over the worlds.
@@ -179,7 +179,7 @@ impl Observer {
         };
         Self {
             shape,
-            places: graph.positions().iter().map(|position| [position.x as i16, position.y as i16]).collect(),
+            places: graph.positions().iter().copied().map(numbers_of).collect(),
             blocked: (0..).zip(graph.neighbours(Mover::Player)).map(blocked).collect(),
             reaches: (0..graph.len() as u16).flat_map(reaches).collect(),
             ticks: (0..=LAST_TICK + 1).map(|tick| [ticks_until_move(world, tick), scaled_tick(tick)]).collect(),
@@ -217,26 +217,16 @@ impl Observer {
 
     pub fn write_state(&self, world: &World, state: &State, out: &mut [i16]) {
         let (header, threats) = out.split_at_mut(Shape::STATE_HEADER);
-        let player = world.player(state);
-        let since_move = i16::from(world.ticks_since_move(state));
-        header.copy_from_slice(&[state.tick() as i16, since_move, player.x as i16, player.y as i16]);
+        let [x, y] = numbers_of(world.player(state));
+        header.copy_from_slice(&[state.tick() as i16, world.ticks_since_move(state).into(), x, y]);
         let mut rows = threats.chunks_exact_mut(Shape::STATE_THREAT);
         // `rows` is the second iterator, because a zip first takes an item of the first one.
         for (threat, row) in world.threats(state).zip(rows.by_ref()) {
             let place = threat.remembered.or(threat.seen).or(threat.post);
             let kind = i16::from(place.is_some()) + i16::from(threat.post.is_some());
-            let [place_x, place_y] = place.map_or([-1; 2], |place| [place.x as i16, place.y as i16]);
-            row.copy_from_slice(&[
-                threat.position.x as i16,
-                threat.position.y as i16,
-                threat.direction as i16,
-                threat.style as i16,
-                threat.draws as i16,
-                kind,
-                place_x,
-                place_y,
-                i16::from(threat.idle_rounds),
-            ]);
+            let ([x, y], [place_x, place_y]) = (numbers_of(threat.position), place.map_or([-1; 2], numbers_of));
+            let (direction, style, draws) = (threat.direction as i16, threat.style as i16, threat.draws as i16);
+            row.copy_from_slice(&[x, y, direction, style, draws, kind, place_x, place_y, threat.idle_rounds.into()]);
         }
         rows.for_each(|row| row.fill(-1));
     }
@@ -286,8 +276,7 @@ pub(super) fn read_state(world: &World, numbers: &[i16]) -> Result<State, Number
     let state = world.state_at(tick, position(header[2], header[3]), &threats)?;
     let since = i16::from(world.ticks_since_move(&state));
     if header[1] != since {
-        let expected = "the number that follows from the tick";
-        return Err(NumbersError::Range { name: "ticks since the threats moved", expected, found: header[1] });
+        return Err(range_error("ticks since the threats moved", "the number that follows from the tick", header[1]));
     }
     Ok(state)
 }
@@ -298,16 +287,12 @@ fn read_threat(world: &World, index: usize, row: &[i16]) -> Result<Threat, Numbe
     };
     let expected = world.layout().threats[index].style;
     if style != expected as i16 {
-        return Err(NumbersError::Range { name: "style", expected: "that of the map's threat", found: style });
+        return Err(range_error("style", "that of the map's threat", style));
     }
-    let of_number = |&known: &Direction| known as i16 == direction;
-    let direction = Direction::ALL.into_iter().find(of_number).ok_or(NumbersError::Range {
-        name: "direction",
-        expected: "0 to 3",
-        found: direction,
-    })?;
+    let known = Direction::ALL.into_iter().find(|&known| known as i16 == direction);
+    let direction = known.ok_or(range_error("direction", "0 to 3", direction))?;
     if !(0..=2).contains(&kind) {
-        return Err(NumbersError::Range { name: "kind of remembered position", expected: "0 to 2", found: kind });
+        return Err(range_error("kind of remembered position", "0 to 2", kind));
     }
     let place = (kind > 0).then(|| position(place_x, place_y));
     let is_post = kind == 2;
@@ -323,10 +308,18 @@ fn read_threat(world: &World, index: usize, row: &[i16]) -> Result<Threat, Numbe
     })
 }
 
+fn numbers_of(position: Position) -> [i16; 2] {
+    [position.x as i16, position.y as i16]
+}
+
 fn position(x: i16, y: i16) -> Position {
     Position::new(x.into(), y.into())
 }
 
 fn in_range<T: TryFrom<i16>>(name: &'static str, expected: &'static str, found: i16) -> Result<T, NumbersError> {
-    T::try_from(found).map_err(|_| NumbersError::Range { name, expected, found })
+    T::try_from(found).map_err(|_| range_error(name, expected, found))
+}
+
+fn range_error(name: &'static str, expected: &'static str, found: i16) -> NumbersError {
+    NumbersError::Range { name, expected, found }
 }
