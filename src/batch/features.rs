@@ -66,13 +66,8 @@ pub(super) struct Features {
     paces: Vec<Pace>,
     /// How often a threat moves in the `ticks` ticks from `tick` on, at index `[tick][ticks]`.
     moves_within: Vec<[u8; Shape::LIFE_TICKS_MAX as usize + 1]>,
-    styles: Vec<StyleCount>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct StyleCount {
-    style: Style,
-    threats: usize,
+    /// The styles of [`World::lane_styles`] in their order, each with its number of threats.
+    styles: Vec<(Style, usize)>,
 }
 
 /// The ticks until the threats move (0: in the next step), and between two of their moves.
@@ -119,7 +114,7 @@ impl Features {
             places: dead_end_depths(world).into_iter().zip(exits).map(|(depth, exits)| [depth, exits]).collect(),
             paces,
             styles: (world.lane_styles().chunk_by(|one, other| one == other))
-                .map(|group| StyleCount { style: group[0], threats: group.len() })
+                .map(|group| (group[0], group.len()))
                 .collect(),
         }
     }
@@ -164,7 +159,7 @@ impl Features {
             // The distance between two tiles is the same in both directions.
             let steps = &self.threat_steps[self.at(player)..][..self.row];
             let (mut nearest, mut rest) = (FAR, threats);
-            for &StyleCount { style, threats } in &self.styles {
+            for &(style, threats) in &self.styles {
                 let (of_style, others) = rest.split_at(threats);
                 let least = of_style.iter().map(|&threat| steps[usize::from(threat)]).fold(FAR, u8::min);
                 by_style[style as usize] = to_steps(least);
