@@ -1,5 +1,5 @@
 use super::tables::DIRECTIONS;
-use super::threats::LANES;
+use super::threats::{LANES, lane_rank};
 use super::{Direction, State, Style, World};
 
 impl World {
@@ -13,10 +13,9 @@ impl World {
 
     /// The styles of all threats, in the order in which a state stores the threats.
     pub fn lane_styles(&self) -> Vec<Style> {
-        let mut styles: Vec<(u8, Style)> =
-            self.lanes.iter().copied().zip(self.layout.threats.iter().map(|threat| threat.style)).collect();
-        styles.sort_unstable_by_key(|&(lane, _)| lane);
-        styles.into_iter().map(|(_, style)| style).collect()
+        let mut styles: Vec<Style> = self.layout.threats.iter().map(|threat| threat.style).collect();
+        styles.sort_by_key(|&style| lane_rank(style));
+        styles
     }
 
     /// Writes the tile number of every threat to `tiles`, in the order of [`World::lane_styles`].
