@@ -6,7 +6,7 @@ use super::routes::{ROUTE_BYTES, SEES};
 use super::state::split_lane;
 use super::tables::{DIRECTIONS, NONE, NOWHERE, pose, squared_length};
 use super::threats::{Block, LANES, PlayerView};
-use super::{Direction, FIRST_TICK, LAST_TICK, PlacementError, Position, Rules, State, Threat, View, World};
+use super::{Direction, FIRST_TICK, LAST_TICK, Move, PlacementError, Position, Rules, State, Threat, View, World};
 
 impl World {
     /// The state of a threat after a tick in which the player moved from `stale` to `now`. `threat`
@@ -72,10 +72,9 @@ impl World {
         Ok(Threat { position, direction: Direction::ALL[usize::from(pose) % DIRECTIONS], ..*deer })
     }
 
-    /// Plays [`Move::Stay`](super::Move::Stay) until the threats have moved `moves` times or the
-    /// game is over. Panics like [`World::step_unchecked`].
+    /// Plays [`Move::Stay`] until the threats have moved `moves` times or the game is over. Panics
+    /// like [`World::step_unchecked`].
     pub fn wait(&self, state: &mut State, moves: u8) {
-        self.check_shape(state);
         for _ in 0..moves {
             while !state.is_over() && !self.threats_move(state) {
                 state.tick += 1;
@@ -83,12 +82,7 @@ impl World {
             if state.is_over() {
                 return;
             }
-            let player = state.player;
-            let stale = if state.tick == FIRST_TICK { self.tables.nowhere() } else { player };
-            let owls_look = self.clock.tick(state.tick).owls_look;
-            state.tick += 1;
-            self.advance(state, PlayerView { present: player, stale, owls_look });
-            state.check_caught();
+            self.step_unchecked(state, Move::Stay);
         }
     }
 
