@@ -100,12 +100,10 @@ impl World {
             lanes[index] = lane as u8;
         }
         let sorted: Vec<Spawn> = order.iter().map(|&index| threats[index]).collect();
-        let mut blocks: Vec<&[Spawn]> = sorted.chunks(LANES).collect();
-        if blocks.is_empty() {
-            blocks.push(&[]);
-        }
+        let (first, more) = sorted.split_at(sorted.len().min(LANES));
+        let blocks = std::iter::once(first).chain(more.chunks(LANES));
         Self {
-            lane_maps: blocks.into_iter().map(|block| LaneMap::new(block, &tables.graph)).collect(),
+            lane_maps: blocks.map(|block| LaneMap::new(block, &tables.graph)).collect(),
             lanes: lanes.into(),
             shape: Shape::new(tables.len(), threats),
             layout: Arc::new(layout.clone()),
@@ -190,10 +188,7 @@ impl World {
         if threats.len() != self.lanes.len() {
             return Err(PlacementError::Threats { expected: self.lanes.len(), found: threats.len() });
         }
-        let mut state = self.start();
-        state.tick = tick;
-        state.is_caught = false;
-        state.player = self.open_tile(player)?;
+        let mut state = State { tick, player: self.open_tile(player)?, is_caught: false, ..self.start() };
         for (index, threat) in threats.iter().enumerate() {
             self.place(state.lane_mut(self.lanes[index]), index, threat)?;
         }
@@ -208,25 +203,22 @@ impl World {
         threat: &Threat,
     ) -> Result<(), PlacementError> {
         let tile = self.open_tile(threat.position)?;
-        let memory = self.memory_of(self.layout.threats[index].style, threat)?;
+        block.memories[lane] = self.memory_of(self.layout.threats[index].style, threat)?;
         block.poses[lane] = pose(tile, threat.direction);
         block.draws[lane] = threat.draws.clamp(FIRST_DRAWS, LAST_TICK + 1);
-        block.memories[lane] = memory;
         block.idle_rounds[lane] = self.rules().clamp_idle_rounds(threat.idle_rounds);
         Ok(())
     }
 
     fn memory_of(&self, style: Style, threat: &Threat) -> Result<Memory, PlacementError> {
-        let of_player = |position| self.open_tile(position).map(Memory::of_player);
-        match style.memory() {
-            StyleMemory::Nothing | StyleMemory::Spawn => Ok(self.nothing()),
-            StyleMemory::LastLook => threat.remembered.map_or(Ok(self.nothing()), of_player),
-            StyleMemory::Target => match (threat.seen, threat.post) {
-                (Some(seen), _) => of_player(seen),
-                (None, Some(post)) => self.open_tile(post).map(Memory::of_post),
-                (None, None) => Ok(self.nothing()),
-            },
-        }
+        let (place, is_post) = match style.memory() {
+            StyleMemory::Nothing | StyleMemory::Spawn => (None, false),
+            StyleMemory::LastLook => (threat.remembered, false),
+            StyleMemory::Target => (threat.seen.or(threat.post), threat.seen.is_none()),
+        };
+        let Some(place) = place else { return Ok(self.nothing()) };
+        let memory = if is_post { Memory::of_post } else { Memory::of_player };
+        self.open_tile(place).map(memory)
     }
 
     pub(super) fn open_tile(&self, position: Position) -> Result<u16, PlacementError> {
