@@ -4,7 +4,6 @@
 
 mod cautious;
 mod choice;
-mod distances;
 mod follower;
 mod grammar;
 mod host;

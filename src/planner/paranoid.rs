@@ -2,9 +2,8 @@
 //! turn back or stay, but keep their pace. The search is depth-first, with alpha-beta pruning and
 //! iterative deepening. Threats too far away to catch the player within the depth do not move.
 
-use super::distances::Distances;
 use super::safest::SafestPlanner;
-use super::terrain::move_delays;
+use super::terrain::{Terrain, move_delays};
 use super::{Budget, Choice, Planner, PlannerFailure, Source, meter_with_default};
 use crate::game::{Clock, Move, Mover, Rules, State, UNREACHED, World};
 use crate::search::BudgetMeter;
@@ -21,7 +20,7 @@ const SURVIVES_VALUE: i32 = 1000;
 #[derive(Clone, Debug)]
 pub struct ParanoidPlanner {
     depth_ticks: u16,
-    distances: Option<Distances>,
+    terrain: Option<Terrain>,
     safest: SafestPlanner,
 }
 
@@ -29,26 +28,25 @@ impl ParanoidPlanner {
     /// Creates a planner that searches up to `depth_ticks` ahead, clamped to the range 1 to 64.
     pub fn new(depth_ticks: u16) -> Self {
         let depth_ticks = depth_ticks.clamp(1, PARANOID_TICKS_MAX);
-        Self { depth_ticks, distances: None, safest: SafestPlanner::new() }
+        Self { depth_ticks, terrain: None, safest: SafestPlanner::new() }
     }
 }
 
 impl Planner for ParanoidPlanner {
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
         let meter = meter_with_default(budget);
-        let distances = Distances::refresh(&mut self.distances, world);
-        let terrain = &distances.terrain;
+        let terrain = Terrain::cached(&mut self.terrain, world.layout());
         let threats: Vec<u16> = world.threats(state).filter_map(|threat| terrain.graph.tile(threat.position)).collect();
         let player = world.tile_after(state, Move::Stay);
         let mut game = GameSearch {
             rules: *world.rules(),
             moves_before: moves_before(world.clock(), state.tick(), self.depth_ticks),
-            distances,
+            terrain,
             threats,
             depth: 0,
             meter,
         };
-        let mut moves: Vec<(Move, u16)> = game.distances.terrain.moves(player).collect();
+        let mut moves: Vec<(Move, u16)> = game.terrain.moves(player).collect();
         let mut best = None;
         for depth in 1..=usize::from(self.depth_ticks) {
             game.depth = depth;
@@ -84,7 +82,7 @@ fn moves_before(clock: &Clock, tick: u16, depth_ticks: u16) -> Vec<u16> {
 struct Stop;
 
 struct GameSearch<'a> {
-    distances: &'a mut Distances,
+    terrain: &'a mut Terrain,
     rules: Rules,
     moves_before: Vec<u16>,
     threats: Vec<u16>,
@@ -110,7 +108,7 @@ impl GameSearch<'_> {
             return Ok(SURVIVES_VALUE + self.nearest_threat(player));
         }
         let mut best = i32::MIN;
-        for (_, next) in self.distances.terrain.moves(player) {
+        for (_, next) in self.terrain.moves(player) {
             best = best.max(self.after_player_move(next, ahead, alpha, beta)?);
             alpha = alpha.max(best);
             if alpha >= beta {
@@ -139,7 +137,7 @@ impl GameSearch<'_> {
         let Some(&tile) = self.threats.get(index) else {
             return self.player(player, ahead + 1, alpha, beta);
         };
-        let distance = self.distances.distance(player, tile);
+        let distance = self.terrain.distance(player, tile);
         if distance <= 1 {
             return Ok(ahead as i32 + 1);
         }
@@ -148,9 +146,8 @@ impl GameSearch<'_> {
         if usize::from(distance) > closing_max {
             return self.threat(index + 1, player, ahead, alpha, beta);
         }
-        let [left, right, up, down] = self.distances.terrain.graph.neighbours(Mover::Threat)[usize::from(tile)];
-        let mut options = [left, right, up, down, tile];
-        options.sort_by_cached_key(|&option| (self.distances.distance(player, option), option));
+        let mut options = self.terrain.targets(Mover::Threat, tile);
+        options.sort_by_cached_key(|&option| (self.terrain.distance(player, option), option));
         let mut worst = i32::MAX;
         for (rank, &option) in options.iter().enumerate() {
             if rank > 0 && option == options[rank - 1] {
@@ -171,7 +168,7 @@ impl GameSearch<'_> {
     fn nearest_threat(&mut self, player: u16) -> i32 {
         let mut nearest = UNREACHED;
         for index in 0..self.threats.len() {
-            nearest = nearest.min(self.distances.distance(player, self.threats[index]));
+            nearest = nearest.min(self.terrain.distance(player, self.threats[index]));
         }
         i32::from(nearest)
     }

@@ -23,8 +23,7 @@ use std::hash::Hasher;
 use self::bandit::{Bandit, Tree};
 use self::threat::{Habit, UnmodelledThreat};
 use super::cautious::{LEAD_TICKS_MAX, ObservedThreat, Sighting};
-use super::distances::Distances;
-use super::terrain::{move_delays, steps_delay};
+use super::terrain::{Terrain, move_delays, steps_delay};
 use super::{Budget, CautiousRules, Choice, Planner, PlannerFailure, Source, meter_with_default};
 use crate::game::{Clock, LAST_TICK, Layout, Move, Mover, Position, State, UNREACHED, World};
 use crate::search::BudgetMeter;
@@ -47,7 +46,7 @@ const TILES_PER_STEP: usize = 64;
 /// Chooses moves against threats with known positions, whether or not their rules are known.
 #[derive(Clone, Debug, Default)]
 pub struct SmitsimaxRules {
-    distances: Option<Distances>,
+    terrain: Option<Terrain>,
     cautious: CautiousRules,
     habits: Vec<Habit>,
     last_tick: Option<u16>,
@@ -66,15 +65,15 @@ impl SmitsimaxRules {
             self.habits = unmodelled.iter().map(|threat| Habit::at(threat.position)).collect();
             return;
         }
-        let distances = Distances::refresh(&mut self.distances, world);
-        let player = distances.terrain.graph.tile(world.player(state));
+        let terrain = Terrain::cached(&mut self.terrain, world.layout());
+        let player = terrain.graph.tile(world.player(state));
         for (habit, threat) in self.habits.iter_mut().zip(unmodelled) {
             let is_due = threat.period_ticks.is_none() && world.clock().threats_move(tick - 1);
-            let [from, to] = [habit.position, threat.position].map(|at| distances.terrain.graph.tile(at));
+            let [from, to] = [habit.position, threat.position].map(|at| terrain.graph.tile(at));
             match from.zip(to).zip(player) {
-                Some(((from, to), player)) if distances.distance(to, from) <= 1 => {
+                Some(((from, to), player)) if terrain.distance(to, from) <= 1 => {
                     if is_due || from != to {
-                        habit.learn(threat.position, distances.distance(player, from));
+                        habit.learn(threat.position, terrain.distance(player, from));
                     }
                 }
                 _ => *habit = Habit::at(threat.position),
@@ -87,10 +86,10 @@ impl SmitsimaxRules {
     pub fn choose(&mut self, world: &World, state: &State, unmodelled: &[ObservedThreat], budget: Budget) -> Choice {
         let mut meter = meter_with_default(budget);
         self.observe(world, state, unmodelled);
-        let distances = Distances::refresh(&mut self.distances, world);
+        let terrain = Terrain::cached(&mut self.terrain, world.layout());
         let sighting = Sighting { tick: state.tick(), player: world.player(state), threats: unmodelled };
         let shortlist = self.cautious.shortlist(world.layout(), &sighting);
-        let mut agents = Agents::new(world, state, unmodelled, &self.habits, shortlist, distances);
+        let mut agents = Agents::new(world, state, unmodelled, &self.habits, shortlist, terrain);
         while agents.play_out(&mut meter) {}
         let Some(player_move) = agents.best_move() else {
             let choice = self.cautious.choose_with_predictions(world, state, unmodelled, meter.remaining());
@@ -108,7 +107,7 @@ impl SmitsimaxRules {
 struct Agents<'a> {
     world: &'a World,
     state: &'a State,
-    distances: &'a mut Distances,
+    terrain: &'a mut Terrain,
     player: Tree,
     unmodelled: Vec<UnmodelledThreat>,
     /// The moves that the player may choose in the first tick, as a bit set; 0 allows all moves.
@@ -136,18 +135,18 @@ impl<'a> Agents<'a> {
         unmodelled: &[ObservedThreat],
         habits: &[Habit],
         shortlist: u8,
-        distances: &'a mut Distances,
+        terrain: &'a mut Terrain,
     ) -> Self {
         let (clock, tick) = (world.clock(), state.tick());
         let threat = |(threat, habit): (&ObservedThreat, &Habit)| {
-            let tile = distances.terrain.graph.tile(threat.position)?;
+            let tile = terrain.graph.tile(threat.position)?;
             let moves = moves_ahead(clock, tick, threat.period_ticks);
             let (period_ticks, waiting_distance) = (threat.period_ticks, habit.waiting_distance);
             Some(UnmodelledThreat { start: tile, tile, period_ticks, waiting_distance, moves, tree: Tree::new() })
         };
         let unmodelled = unmodelled.iter().zip(habits).filter_map(threat).collect();
         let (player, survived_ticks, arrivals) = (Tree::new(), 0, Arrivals::default());
-        Self { world, state, distances, player, unmodelled, shortlist, survived_ticks, arrivals }
+        Self { world, state, terrain, player, unmodelled, shortlist, survived_ticks, arrivals }
     }
 
     /// Plays one playout and updates the trees. Returns false if the budget is used up first.
@@ -185,7 +184,7 @@ impl<'a> Agents<'a> {
         self.player.back_up(reward);
         let player = self.world.tile_after(&state, Move::Stay);
         for threat in &mut self.unmodelled {
-            let distance = self.distances.distance(player, threat.tile).min(1000);
+            let distance = self.terrain.distance(player, threat.tile).min(1000);
             threat.tree.back_up(CLOSENESS_REWARD / (1.0 + f32::from(distance)) - reward);
         }
         self.survived_ticks += ahead as u64;
@@ -210,7 +209,7 @@ impl<'a> Agents<'a> {
             return true;
         }
         for threat in self.unmodelled.iter_mut().filter(|threat| threat.moves.get(ahead) == Some(&true)) {
-            threat.step(self.distances, after, ahead);
+            threat.step(self.terrain, after, ahead);
         }
         world.step_unchecked(state, player_move);
         state.is_caught() || self.unmodelled.iter().any(|threat| threat.tile == after)
@@ -221,7 +220,7 @@ impl<'a> Agents<'a> {
         let player = self.world.tile_after(state, Move::Stay);
         let mut bandit = Bandit::default();
         let mut best = f32::NEG_INFINITY;
-        for (player_move, next) in self.distances.terrain.moves(player) {
+        for (player_move, next) in self.terrain.moves(player) {
             meter.step(self.arrivals.ticks.len() / TILES_PER_STEP).ok()?;
             let worth = self.room(next).unwrap_or_else(|| catch_reward(ahead + 1));
             bandit.legal |= 1 << player_move as u8;
@@ -237,14 +236,14 @@ impl<'a> Agents<'a> {
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.arrivals.occupied.clear();
         let mut later = state.clone();
-        let tile = |distances: &Distances, position: Position| distances.terrain.graph.tile(position);
+        let tile = |terrain: &Terrain, position: Position| terrain.graph.tile(position);
         for ahead in (1..=PREDICTED_TICKS).take_while(|_| self.world.threat_count() > 0) {
             if later.is_over() {
                 break;
             }
             meter.tick().ok()?;
             self.world.step_unchecked(&mut later, Move::Stay);
-            let tiles = self.world.threats(&later).filter_map(|threat| tile(self.distances, threat.position));
+            let tiles = self.world.threats(&later).filter_map(|threat| tile(self.terrain, threat.position));
             self.arrivals.occupied.extend(tiles.map(|tile| (ahead, tile)));
         }
         let clock = self.world.clock();
@@ -252,14 +251,14 @@ impl<'a> Agents<'a> {
             .map(|state| -> Vec<u16> { move_delays(clock, state.tick().min(LAST_TICK)).take(DELAYS_MAX).collect() });
         let predicted_ticks = later.tick() - state.tick();
         let player = self.world.tile_after(state, Move::Stay);
-        let Self { world, distances, unmodelled, arrivals: Arrivals { ticks: arrivals, .. }, .. } = self;
+        let Self { world, terrain, unmodelled, arrivals: Arrivals { ticks: arrivals, .. }, .. } = self;
         arrivals.clear();
-        arrivals.resize(distances.terrain.graph.len(), UNREACHED);
+        arrivals.resize(terrain.graph.len(), UNREACHED);
         let steps = arrivals.len() / TILES_PER_STEP;
         for threat in unmodelled.iter() {
             meter.step(steps).ok()?;
-            let reach = if threat.is_waiting(distances, player) { threat.waiting_distance } else { UNREACHED };
-            for (arrival, &steps) in arrivals.iter_mut().zip(distances.row(threat.tile)) {
+            let reach = if threat.is_waiting(terrain, player) { threat.waiting_distance } else { UNREACHED };
+            for (arrival, &steps) in arrivals.iter_mut().zip(terrain.distances_from(threat.tile)) {
                 if steps < reach {
                     *arrival = (*arrival).min(steps_delay(steps, threat.period_ticks, &delays));
                 }
@@ -267,8 +266,8 @@ impl<'a> Agents<'a> {
         }
         for threat in world.threats(&later) {
             meter.step(steps).ok()?;
-            let Some(tile) = tile(distances, threat.position) else { continue };
-            for (arrival, &steps) in arrivals.iter_mut().zip(distances.row(tile)) {
+            let Some(tile) = tile(terrain, threat.position) else { continue };
+            for (arrival, &steps) in arrivals.iter_mut().zip(terrain.distances_from(tile)) {
                 let delay = steps_delay(steps, None, &later_delays);
                 *arrival = (*arrival).min(delay.saturating_add(predicted_ticks));
             }
@@ -284,7 +283,7 @@ impl<'a> Agents<'a> {
         if !enters(next, 1) {
             return None;
         }
-        let terrain = &mut self.distances.terrain;
+        let terrain = &mut self.terrain;
         terrain.distances_where(Mover::Player, [(next, 1)], steps, enters);
         let (mut room, mut is_open) = (0, false);
         for (tile, (&steps, &arrival)) in steps.iter().zip(arrivals.iter()).enumerate() {

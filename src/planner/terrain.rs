@@ -1,40 +1,60 @@
 use crate::game::{BreadthFirst, Clock, Direction, Layout, Move, Mover, StreetGraph, UNREACHED};
 
+/// The streets of a map, with a table of threats' distances between tiles, computed on demand. The
+/// distances take at most 32 MiB.
 #[derive(Clone, Debug)]
 pub(super) struct Terrain {
     layout: Layout,
     pub graph: StreetGraph,
     dead_ends: Vec<bool>,
     search: BreadthFirst,
+    /// For each tile, its distances from all tiles; empty until they are needed.
+    rows: Vec<Vec<u16>>,
 }
 
 impl Terrain {
     pub fn new(layout: &Layout) -> Self {
         let graph = StreetGraph::new(layout);
         let dead_ends = dead_ends(graph.neighbours(Mover::Player));
-        Self { layout: layout.clone(), graph, dead_ends, search: BreadthFirst::default() }
+        let rows = vec![Vec::new(); graph.len()];
+        Self { layout: layout.clone(), graph, dead_ends, search: BreadthFirst::default(), rows }
     }
 
+    /// Returns the terrain of a map. Creates it unless `cache` is already for this map.
     pub fn cached<'a>(cache: &'a mut Option<Self>, layout: &Layout) -> &'a mut Self {
-        if cache.as_ref().is_none_or(|terrain| !terrain.is_for(layout)) {
+        if cache.as_ref().is_none_or(|terrain| terrain.layout != *layout) {
             *cache = Some(Self::new(layout));
         }
         cache.as_mut().expect("filled just now")
     }
 
-    pub fn is_for(&self, layout: &Layout) -> bool {
-        self.layout == *layout
+    /// Returns the tiles to which the moves in [`Move::ALL`] lead.
+    pub fn targets(&self, mover: Mover, tile: u16) -> [u16; Move::ALL.len()] {
+        let [left, right, up, down] = self.graph.neighbours(mover)[usize::from(tile)];
+        [left, right, up, down, tile]
     }
 
     /// Returns the distinct player moves from a tile, in [`Move::ALL`] order, with their targets.
     pub fn moves(&self, tile: u16) -> impl Iterator<Item = (Move, u16)> + use<> {
-        let [left, right, up, down] = self.graph.neighbours(Mover::Player)[usize::from(tile)];
-        let all = Move::ALL.into_iter().zip([left, right, up, down, tile]);
+        let all = Move::ALL.into_iter().zip(self.targets(Mover::Player, tile));
         all.filter(move |&(player_move, next)| player_move == Move::Stay || next != tile)
     }
 
     pub fn is_dead_end(&self, tile: u16) -> bool {
         self.dead_ends[usize::from(tile)]
+    }
+
+    /// Returns the distance in steps, or [`UNREACHED`] if there is no path.
+    pub fn distance(&mut self, player: u16, threat: u16) -> u16 {
+        self.distances_from(player)[usize::from(threat)]
+    }
+
+    pub fn distances_from(&mut self, tile: u16) -> &[u16] {
+        let row = &mut self.rows[usize::from(tile)];
+        if row.is_empty() {
+            self.search.fill(&self.graph, Mover::Threat, [(tile, 0)], row, |_, _| true);
+        }
+        row
     }
 
     pub fn distances(&mut self, mover: Mover, sources: impl IntoIterator<Item = u16>, steps: &mut Vec<u16>) {

@@ -76,11 +76,11 @@ fn threat_learns_to_follow_the_player_wherever_it_goes() {
     // On a ring, a threat that did not observe the player's moves would soon lose the player.
     let world = world("P..\n.#.\n...", &Rules::BLITZ_2025);
     let state = world.state_at(1000, Position::new(1, 0), &[]).expect("a state");
-    let mut distances = None;
-    let distances = Distances::refresh(&mut distances, &world);
+    let mut terrain = None;
+    let terrain = Terrain::cached(&mut terrain, world.layout());
     let threats = [ObservedThreat::at(Position::new(0, 2))];
     let habits = threats.map(|threat| Habit::at(threat.position));
-    let mut agents = Agents::new(&world, &state, &threats, &habits, 0, distances);
+    let mut agents = Agents::new(&world, &state, &threats, &habits, 0, terrain);
     let mut meter = BudgetMeter::new(Budget::ticks(5_000));
     while agents.play_out(&mut meter) {}
     let tree = &agents.unmodelled[0].tree;

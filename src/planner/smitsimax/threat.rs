@@ -2,7 +2,7 @@
 
 use super::bandit::{Bandit, MOVES, Tree};
 use crate::game::{Mover, Position, UNREACHED};
-use crate::planner::distances::Distances;
+use crate::planner::terrain::Terrain;
 
 /// Prior probability that a threat moves towards the player, if it can.
 pub(super) const ATTACK_SHARE: f32 = 0.9;
@@ -52,21 +52,19 @@ pub(super) struct UnmodelledThreat {
 }
 
 impl UnmodelledThreat {
-    pub fn is_waiting(&self, distances: &mut Distances, player: u16) -> bool {
-        self.waiting_distance != UNREACHED && distances.distance(player, self.tile) >= self.waiting_distance
+    pub fn is_waiting(&self, terrain: &mut Terrain, player: u16) -> bool {
+        self.waiting_distance != UNREACHED && terrain.distance(player, self.tile) >= self.waiting_distance
     }
 
-    pub fn step(&mut self, distances: &mut Distances, player: u16, ahead: usize) {
-        if self.is_waiting(distances, player) {
+    pub fn step(&mut self, terrain: &mut Terrain, player: u16, ahead: usize) {
+        if self.is_waiting(terrain, player) {
             return;
         }
-        let neighbours = distances.terrain.graph.neighbours(Mover::Threat)[usize::from(self.tile)];
-        let [left, right, up, down] = neighbours;
-        let targets = [left, right, up, down, self.tile];
+        let targets = terrain.targets(Mover::Threat, self.tile);
         let observation = ahead as u64 | u64::from(self.tile) << 16 | u64::from(player) << 32;
         let index = match self.tree.by_observation.get(&observation) {
             Some(&index) => index,
-            None => self.tree.add(observation, self.bandit(&targets, distances.row(player))),
+            None => self.tree.add(observation, self.bandit(&targets, terrain.distances_from(player))),
         };
         self.tile = targets[self.tree.select_by_share(index)];
     }
