@@ -5,10 +5,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::layer::Layer;
 use super::terrain::{Terrain, move_delays, steps_delay};
 use super::{Budget, Choice, Planner, PlannerFailure, Source, meter_with_default};
-use crate::game::{Clock, Layout, Move, Mover, Position, Rules, State, UNREACHED, World};
-use crate::search::{BudgetMeter, Generator};
+use crate::game::{Clock, LAST_TICK, Layout, Move, Mover, Position, Rules, State, UNREACHED, World};
+use crate::search::Generator;
 
 const HORIZON_TICKS: u16 = 40;
 const LAYER_STATES_MAX: usize = 384;
@@ -165,11 +166,24 @@ impl CautiousRules {
             return self.choose(world.layout(), &Sighting { tick, player, threats: unmodelled });
         }
         let came_from = self.observe(world.layout(), tick, player, unmodelled);
-        let mut paths = Paths::new(world, state, &self.arrivals);
+        // The states on safe paths: no modelled threat catches the player, and unmodelled threats
+        // cannot arrive first.
+        let mut layer = Layer::default();
+        layer.start(state);
+        let mut life_ticks = [0; Move::ALL.len()];
         let mut meter = meter_with_default(budget);
-        for _ in 0..HORIZON_TICKS.min(crate::game::LAST_TICK + 1 - tick) {
-            if !paths.grow(&mut self.random, &mut meter) {
+        for ticks in 1..=HORIZON_TICKS.min(LAST_TICK + 1 - tick) {
+            let is_safe = |state: &State, player_move: Move, _| {
+                let tile = world.tile_after(state, player_move);
+                let is_first = ticks < self.arrivals[usize::from(tile)];
+                (!is_first || meter.tick().is_ok()).then_some(is_first)
+            };
+            if !layer.grow(world, is_safe) {
                 break;
+            }
+            layer.sample(LAYER_STATES_MAX, &mut self.random);
+            for player_move in Move::ALL.into_iter().filter(|&first| layer.after(first).next().is_some()) {
+                life_ticks[player_move as usize] = ticks;
             }
         }
         let terrain = self.terrain.as_ref().expect("built by `observe` above");
@@ -177,10 +191,11 @@ impl CautiousRules {
             .moves(state)
             .map(|player_move| {
                 let next = world.tile_after(state, player_move);
-                let reached = paths.tiles_reached(player_move);
+                let reached: HashSet<u16> =
+                    layer.after(player_move).map(|state| world.tile_after(state, Move::Stay)).collect();
                 MoveCriteria {
                     player_move,
-                    life_ticks: paths.life_ticks[player_move as usize],
+                    life_ticks: life_ticks[player_move as usize],
                     avoids_dead_end: reached.iter().any(|&tile| !terrain.is_dead_end(tile)),
                     room: reached.len() as u32,
                     keeps_direction: came_from != Some(next),
@@ -249,98 +264,6 @@ fn choice_of(tick: u16, criteria: &[MoveCriteria]) -> Choice {
         planned_tick: first.map(|criteria| tick.saturating_add(criteria.life_ticks)),
         simulated_ticks: 0,
     }
-}
-
-/// Safe paths: no modelled threat catches the player, and unmodelled threats cannot arrive first.
-struct Paths<'a> {
-    world: &'a World,
-    arrivals: &'a [u16],
-    layer: Vec<Path>,
-    ticks: u16,
-    life_ticks: [u16; Move::ALL.len()],
-}
-
-struct Path {
-    state: State,
-    first_moves: u8,
-}
-
-impl<'a> Paths<'a> {
-    fn new(world: &'a World, state: &State, arrivals: &'a [u16]) -> Self {
-        let layer = vec![Path { state: state.clone(), first_moves: 0 }];
-        Self { world, arrivals, layer, ticks: 0, life_ticks: [0; Move::ALL.len()] }
-    }
-
-    fn grow(&mut self, random: &mut Generator, meter: &mut BudgetMeter) -> bool {
-        let mut next: Vec<Path> = Vec::new();
-        let mut known: Vec<(u64, usize)> = Vec::new();
-        for path in &self.layer {
-            for player_move in self.world.moves(&path.state) {
-                let tile = self.world.tile_after(&path.state, player_move);
-                if self.ticks + 1 >= self.arrivals[usize::from(tile)] {
-                    continue;
-                }
-                let mut state = path.state.clone();
-                if meter.tick().is_err() {
-                    return false;
-                }
-                self.world.step_unchecked(&mut state, player_move);
-                if !state.is_caught() {
-                    let first_moves = if self.ticks == 0 { 1 << player_move as u8 } else { path.first_moves };
-                    known.push((self.world.fingerprint(&state), next.len()));
-                    next.push(Path { state, first_moves });
-                }
-            }
-        }
-        merge(&mut next, known);
-        sample(&mut next, random);
-        if next.is_empty() {
-            return false;
-        }
-        self.ticks += 1;
-        self.layer = next;
-        for player_move in Move::ALL {
-            if self.layer.iter().any(|path| path.begins_with(player_move)) {
-                self.life_ticks[player_move as usize] = self.ticks;
-            }
-        }
-        true
-    }
-
-    fn tiles_reached(&self, player_move: Move) -> HashSet<u16> {
-        let paths = self.layer.iter().filter(|path| path.begins_with(player_move));
-        paths.map(|path| self.world.tile_after(&path.state, Move::Stay)).collect()
-    }
-}
-
-impl Path {
-    fn begins_with(&self, player_move: Move) -> bool {
-        self.first_moves >> player_move as u8 & 1 == 1
-    }
-}
-
-/// Merges paths to the same state. `known` contains the fingerprint and the index of each path.
-fn merge(paths: &mut Vec<Path>, mut known: Vec<(u64, usize)>) {
-    known.sort_unstable();
-    for same in known.chunk_by(|one, other| one.0 == other.0) {
-        let kept = same[0].1;
-        for &(_, index) in &same[1..] {
-            paths[kept].first_moves |= paths[index].first_moves;
-            paths[index].first_moves = 0;
-        }
-    }
-    paths.retain(|path| path.first_moves != 0);
-}
-
-fn sample(paths: &mut Vec<Path>, random: &mut Generator) {
-    if paths.len() <= LAYER_STATES_MAX {
-        return;
-    }
-    for index in 0..LAYER_STATES_MAX {
-        let picked = index + random.below(paths.len() - index);
-        paths.swap(index, picked);
-    }
-    paths.truncate(LAYER_STATES_MAX);
 }
 
 /// Plays the moves that [`CautiousRules::choose`] returns.

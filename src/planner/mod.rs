@@ -7,6 +7,7 @@ mod choice;
 mod follower;
 mod grammar;
 mod host;
+mod layer;
 mod learnt;
 mod lookahead;
 mod paranoid;

@@ -1,0 +1,92 @@
+//! The layers of breadth-first searches, with the first moves that lead to each state.
+
+use std::collections::HashMap;
+
+use super::lookahead::threat_distance;
+use crate::game::{Move, State, World};
+use crate::search::Generator;
+
+/// The distinct states of one tick.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Layer {
+    nodes: Vec<Node>,
+    next: Vec<Node>,
+    /// Maps fingerprints to indices in `next`. The map's random order is never used.
+    seen: HashMap<u64, u32>,
+    /// For each first move, the largest distance of a state from its nearest threat.
+    pub farthest: [Option<i32>; Move::ALL.len()],
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    state: State,
+    /// The first moves of the lines to the state, as a bit mask; 0 in the first layer.
+    first_moves: u8,
+}
+
+impl Layer {
+    pub fn start(&mut self, state: &State) {
+        self.nodes.clear();
+        self.nodes.push(Node { state: state.clone(), first_moves: 0 });
+        self.farthest = Default::default();
+    }
+
+    /// Replaces the layer with the successors in which the player is not caught. `admits` receives
+    /// a state, a move, and the number of successors so far; it returns `None` to stop. Returns
+    /// false and keeps the layer if there are no successors, or if `admits` stops.
+    pub fn grow(&mut self, world: &World, mut admits: impl FnMut(&State, Move, usize) -> Option<bool>) -> bool {
+        self.next.clear();
+        self.seen.clear();
+        let mut farthest = <[Option<i32>; Move::ALL.len()]>::default();
+        for node in &self.nodes {
+            for player_move in world.moves(&node.state) {
+                match admits(&node.state, player_move, self.next.len()) {
+                    Some(true) => {}
+                    Some(false) => continue,
+                    None => return false,
+                }
+                let state = world.after(&node.state, player_move);
+                if state.is_caught() {
+                    continue;
+                }
+                let first_moves = if node.first_moves == 0 { 1 << player_move as u8 } else { node.first_moves };
+                let distance = threat_distance(world, &state);
+                for number in (0..farthest.len()).filter(|number| first_moves >> number & 1 == 1) {
+                    farthest[number] = farthest[number].max(Some(distance));
+                }
+                let index = *self.seen.entry(world.fingerprint(&state)).or_insert(self.next.len() as u32) as usize;
+                match self.next.get_mut(index) {
+                    Some(seen) => seen.first_moves |= first_moves,
+                    None => self.next.push(Node { state, first_moves }),
+                }
+            }
+        }
+        if self.next.is_empty() {
+            return false;
+        }
+        std::mem::swap(&mut self.nodes, &mut self.next);
+        self.farthest = farthest;
+        true
+    }
+
+    /// Keeps a random sample of at most `len` states.
+    pub fn sample(&mut self, len: usize, random: &mut Generator) {
+        if self.nodes.len() > len {
+            for index in 0..len {
+                let picked = index + random.below(self.nodes.len() - index);
+                self.nodes.swap(index, picked);
+            }
+            self.nodes.truncate(len);
+        }
+    }
+
+    /// Returns the states to which lines with this first move lead.
+    pub fn after(&self, first_move: Move) -> impl Iterator<Item = &State> {
+        let nodes = self.nodes.iter().filter(move |node| node.first_moves >> first_move as u8 & 1 == 1);
+        nodes.map(|node| &node.state)
+    }
+
+    pub fn tick(&self) -> u16 {
+        self.nodes[0].state.tick()
+    }
+}
