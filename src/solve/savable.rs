@@ -5,6 +5,7 @@
 //! growing strides, then by bisection.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::options::SolverOptions;
 use super::solution::Outcome;
@@ -43,14 +44,17 @@ impl Savable {
         let mut probe_ticks = PROBE_TICKS;
         for seed in 0.. {
             let before = search.meter.ticks();
-            if search.first() >= search.end() || !search.goes_on() {
-                break;
+            let (mut undecided, mut stride) = (Vec::new(), 1_usize);
+            while let Some(index) = search.next(&undecided, stride).filter(|_| search.goes_on()) {
+                if !search.probe(index, probe_ticks, seed) {
+                    undecided.push(index);
+                }
+                stride = stride.saturating_mul(2);
             }
-            search.round(probe_ticks, seed);
-            probe_ticks = probe_ticks.saturating_mul(4);
             if search.meter.ticks() == before {
                 break;
             }
+            probe_ticks = probe_ticks.saturating_mul(4);
         }
         Self { simulated_ticks: search.meter.ticks(), ..search.found }
     }
@@ -79,18 +83,15 @@ fn room(world: &World, state: &State, alive: Option<Position>) -> u16 {
     if state.is_caught() {
         return 0;
     }
-    let mut layer: BTreeMap<Position, State> = BTreeMap::from([(world.player(state), state.clone())]);
+    let mut layer = BTreeMap::from([(world.player(state), state.clone())]);
     for _ in 0..Savable::ROOM_TICKS {
-        let mut next: BTreeMap<Position, State> = BTreeMap::new();
-        for (_, state) in layer {
-            if state.is_over() {
-                next.entry(world.player(&state)).or_insert(state);
-                continue;
+        let mut next = BTreeMap::new();
+        for (tile, state) in layer {
+            for (_, successor) in world.successors(&state).filter(|(_, successor)| !successor.is_caught()) {
+                next.entry(world.player(&successor)).or_insert(successor);
             }
-            for (_, successor) in world.successors(&state) {
-                if !successor.is_caught() {
-                    next.entry(world.player(&successor)).or_insert(successor);
-                }
+            if state.is_over() {
+                next.insert(tile, state);
             }
         }
         layer = next;
@@ -108,54 +109,29 @@ struct SavableSearch<'a> {
 }
 
 impl SavableSearch<'_> {
-    /// The first state that may be doomed, and may be probed.
-    fn first(&self) -> usize {
-        self.found.last.as_ref().map_or(0, |&(index, _)| index + 1)
-    }
-
-    fn end(&self) -> usize {
-        self.found.doomed.unwrap_or(self.states.len())
+    /// The states that may be the first doomed one, and may be probed.
+    fn open(&self) -> Range<usize> {
+        let start = self.found.last.as_ref().map_or(0, |&(index, _)| index + 1);
+        start..self.found.doomed.unwrap_or(self.states.len())
     }
 
     fn goes_on(&mut self) -> bool {
         self.meter.check().is_ok() && (self.go_on)(self.meter.ticks())
     }
 
-    /// Probes single states backwards from the end until a surviving line is found or the first
-    /// state has been probed. Then bisects the range below the lowest undecided state, and after
-    /// that the range above the highest.
-    fn round(&mut self, probe_ticks: u64, seed: u64) {
-        let mut undecided: Vec<usize> = Vec::new();
-        let mut stride = 1;
-        while self.found.last.is_none() && self.end() > 0 && self.goes_on() {
-            let from = undecided.last().copied().unwrap_or_else(|| self.end()).min(self.end());
-            if from == 0 {
-                break;
-            }
-            let index = from.saturating_sub(stride);
-            stride *= 2;
-            if !self.probe(index, probe_ticks, seed) {
-                undecided.push(index);
-            }
+    /// Returns the next state to probe: `stride` before the end or the lowest undecided state, until
+    /// a surviving line is found or the first state has been probed. After that, the middle of the
+    /// range below the lowest undecided state or, if it is empty, above the highest.
+    fn next(&self, undecided: &[usize], stride: usize) -> Option<usize> {
+        let Range { start, end } = self.open();
+        let inside = undecided.iter().copied().filter(|index| (start..end).contains(index));
+        let (lowest, highest) = (inside.clone().min().unwrap_or(end), inside.max());
+        if self.found.last.is_none() && lowest > 0 {
+            return Some(lowest.saturating_sub(stride));
         }
-        for is_upwards in [true, false] {
-            loop {
-                let range = self.first()..self.end();
-                let open = undecided.iter().copied().filter(|open| range.contains(open));
-                let (first, end) = match (open.clone().min(), open.max()) {
-                    (Some(lowest), _) if is_upwards => (range.start, lowest),
-                    (_, Some(highest)) if !is_upwards => (highest + 1, range.end),
-                    _ => (range.start, range.end),
-                };
-                if first >= end || !self.goes_on() {
-                    break;
-                }
-                let index = first + (end - first) / 2;
-                if !self.probe(index, probe_ticks, seed) {
-                    undecided.push(index);
-                }
-            }
-        }
+        let above = highest.map_or(start, |highest| highest + 1);
+        let range = if start < lowest { start..lowest } else { above..end };
+        (!range.is_empty()).then(|| range.start.midpoint(range.end))
     }
 
     /// Solves a state within `ticks`. Returns false if it remains undecided.
@@ -174,9 +150,9 @@ impl SavableSearch<'_> {
             }
             match solution.outcome {
                 Outcome::Survives => {
-                    let (index, line) = self.last_shared(index, &solution.moves);
-                    if index >= self.first() {
-                        self.found.last = Some((index, line));
+                    let last = self.last_shared(index, &solution.moves);
+                    if last.0 >= self.open().start {
+                        self.found.last = Some(last);
                     }
                     return true;
                 }
