@@ -122,7 +122,7 @@ impl<const N: usize> Knowledge<N> {
     }
 
     pub fn context<'a>(&'a self, model: &'a Model<N>, slots: &'a [Slot], tick: usize) -> StepContext<'a, N> {
-        StepContext { model, slots, tick, allowed: &self.allowed, projections: &self.projections }
+        StepContext { model, slots, tick, landing: model.landing(tick, &self.allowed), projections: &self.projections }
     }
 
     #[cfg(test)]

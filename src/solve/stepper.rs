@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::combination::{Combination, Slot};
 use super::layer::{Cursor, Index, Layer, Lookup};
-use super::moves::{Group, StepContext, extend, successors};
+use super::moves::{Groups, StepContext};
 use super::tiles::TileSet;
 use crate::search::{BudgetMeter, StopReason};
 
@@ -16,8 +16,7 @@ const CHUNK: usize = 512;
 
 #[derive(Debug, Default)]
 pub(super) struct Stepper<const N: usize> {
-    groups: Vec<Group<N>>,
-    spare: Vec<Group<N>>,
+    groups: Groups<N>,
     index: Index<Combination>,
 }
 
@@ -101,17 +100,16 @@ impl<const N: usize> Stepper<N> {
     ) -> Result<(), StopReason> {
         meter.check()?;
         meter.add_ticks(places.len() as u64);
-        let (widest, others) = context.split();
-        let (shift, run_mask) = widest.map_or((0, 0), |slot| (slot.shift, slot.counted_mask()));
-        let landing = context.model.landing(context.tick, context.allowed);
+        let (shift, run_mask) = context.widest().map_or((0, 0), |slot| (slot.shift, slot.counted_mask()));
+        let others = &context.slots[..context.slots.len().saturating_sub(1)];
         while !places.is_empty() {
             let run = places.start..layer.run_end(places.start, run_mask, places.end);
             let (keys, sets) = (&layer.keys[run.clone()], &layer.sets[run.clone()]);
             let any = sets.iter().fold(TileSet::EMPTY, |any, set| any.or(set));
-            successors(context, others, &landing, keys[0] & !run_mask, &any, &mut self.groups, &mut self.spare);
-            meter.step(1 + self.groups.len() * (1 + run.len()))?;
-            for group in &self.groups {
-                extend(context, widest, (&group.from, &group.to), (keys, sets), |number, counted, from, to| {
+            context.successors(others, keys[0] & !run_mask, &any, &mut self.groups);
+            meter.step(1 + self.groups[0].len() * (1 + run.len()))?;
+            for group in &self.groups[0] {
+                context.extend(group, (keys, sets), |number, counted, from, to| {
                     push(run.start + number, group.key | Combination::from(counted) << shift, from, to);
                 });
             }
@@ -127,11 +125,10 @@ impl<const N: usize> Stepper<N> {
         layer: &Layer<N>,
         (key, place): (Combination, u16),
     ) -> Option<(Combination, u16)> {
-        let landing = context.model.landing(context.tick, context.allowed);
         let near = context.model.board.reach(&TileSet::of(place));
         layer.keys.iter().zip(&layer.sets).find_map(|(&before, set)| {
-            successors(context, context.slots, &landing, before, set, &mut self.groups, &mut self.spare);
-            let group = self.groups.iter().find(|group| group.key == key && group.to.contains(place))?;
+            context.successors(context.slots, before, set, &mut self.groups);
+            let group = self.groups[0].iter().find(|group| group.key == key && group.to.contains(place))?;
             Some((before, group.from.and(&near).iter().next()?))
         })
     }
@@ -145,15 +142,14 @@ impl<const N: usize> Stepper<N> {
         layer: &Layer<N>,
         after: &Lookup<N>,
     ) -> [HashMap<Combination, TileSet<N>>; 2] {
-        let landing = context.model.landing(context.tick, context.allowed);
         let (mut next, mut left) = (HashMap::new(), HashMap::new());
         let add = |layer: &mut HashMap<_, TileSet<N>>, key, set: TileSet<N>| {
             let own = layer.entry(key).or_insert(TileSet::EMPTY);
             *own = own.or(&set);
         };
         for (&key, set) in layer.keys.iter().zip(&layer.sets) {
-            successors(context, context.slots, &landing, key, set, &mut self.groups, &mut self.spare);
-            for group in &self.groups {
+            context.successors(context.slots, key, set, &mut self.groups);
+            for group in &self.groups[0] {
                 add(&mut next, group.key, group.to);
                 let to = group.to.and(&after.places(group.key));
                 if !to.is_empty() {
