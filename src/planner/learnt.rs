@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::{Budget, Choice, Planner, PlannerFactory, PlannerFailure, PlannerHost, Source};
 use crate::batch::{Batch, Shape};
 use crate::files;
-use crate::game::{Layout, Move, Rules, State, World};
+use crate::game::{Move, State, World};
 
 /// The prefix of the planner name `model:FILE`.
 pub const MODEL_PREFIX: &str = "model:";
@@ -109,26 +109,18 @@ fn inputs(features: &[i16; Shape::FEATURES]) -> [Option<[f32; INPUTS]>; Move::AL
 }
 
 #[derive(Debug)]
-struct Observed {
-    layout: Layout,
-    rules: Rules,
-    batch: Batch,
-}
-
-#[derive(Debug)]
 struct LearntPlanner {
     model: Arc<Model>,
-    observed: Option<Observed>,
+    /// A batch of one game, in the world of the last decision.
+    observed: Option<Batch>,
 }
 
 impl LearntPlanner {
     fn features(&mut self, world: &World, state: &State) -> [i16; Shape::FEATURES] {
-        let is_same = |known: &Observed| known.layout == *world.layout() && known.rules == *world.rules();
-        if !self.observed.as_ref().is_some_and(is_same) {
-            let batch = Batch::new(vec![Arc::new(world.clone())], vec![0]);
-            self.observed = Some(Observed { layout: world.layout().clone(), rules: *world.rules(), batch });
-        }
-        let batch = &mut self.observed.as_mut().expect("filled just now").batch;
+        let is_same = |known: &World| known.layout() == world.layout() && known.rules() == world.rules();
+        let known = self.observed.take().filter(|batch| is_same(batch.world(0)));
+        let batch = known.unwrap_or_else(|| Batch::new(vec![Arc::new(world.clone())], vec![0]));
+        let batch = self.observed.insert(batch);
         batch.set_state(0, state.clone());
         let mut features = [0; Shape::FEATURES];
         batch.part(0..1).write_features(&mut features);
@@ -197,6 +189,7 @@ impl PlannerHost for ModelHost {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::{Layout, Rules};
     use crate::planner::PlannerSpec;
 
     /// A model whose score is the sum of an action's first two scaled features and a constant.
