@@ -19,14 +19,8 @@ pub struct Verdict {
 /// it was played to the end of the game. Doomed moves and bounds are proven.
 #[derive(Debug)]
 pub struct Judge {
-    moves: Vec<JudgedMove>,
-}
-
-#[derive(Debug)]
-struct JudgedMove {
-    next: State,
-    solver: Solver,
-    verdict: Verdict,
+    /// For each move: the state after it, the solver of this state, and its solution.
+    moves: Vec<(Move, State, Solver, Solution)>,
 }
 
 impl Judge {
@@ -36,26 +30,26 @@ impl Judge {
         let judged = |(player_move, next): (Move, State)| {
             let mut solver = Solver::new(options);
             let solution = solver.solve(world, &next, Budget::ticks(0));
-            JudgedMove { next, solver, verdict: Verdict { player_move, solution } }
+            (player_move, next, solver, solution)
         };
         Self { moves: world.successors(state).map(judged).collect() }
     }
 
     /// Continues to judge each move that is not decided, with the full `budget` for each.
     pub fn advance(&mut self, world: &World, budget: Budget, is_decided: impl Fn(&Solution) -> bool) {
-        for JudgedMove { next, solver, verdict } in &mut self.moves {
-            if !is_decided(&verdict.solution) {
-                verdict.solution = solver.solve(world, next, budget);
+        for (_, next, solver, solution) in &mut self.moves {
+            if !is_decided(solution) {
+                *solution = solver.solve(world, next, budget);
             }
         }
     }
 
     /// Returns the verdicts so far.
     pub fn verdicts(&self) -> Vec<Verdict> {
-        let verdict = |judged: &JudgedMove| {
-            let mut verdict = judged.verdict.clone();
-            verdict.solution.moves.insert(0, verdict.player_move);
-            verdict
+        let verdict = |&(player_move, _, _, ref solution): &(Move, State, Solver, Solution)| {
+            let mut solution = solution.clone();
+            solution.moves.insert(0, player_move);
+            Verdict { player_move, solution }
         };
         self.moves.iter().map(verdict).collect()
     }
