@@ -14,7 +14,7 @@ use super::queue::{Aim, Job, Queue, Task};
 use super::solution::Solution;
 use super::starts::Start;
 use super::stepper::Stepper;
-use super::sweep::{End, Front, Joins, Plan, sweep};
+use super::sweep::{End, Front, Joins, Plan, Sweep};
 use super::tuning::{FIRST_WORK, LARGE_LEN, NEAR_TICKS, WORK_PER_KEY};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{BudgetMeter, StopReason};
@@ -210,7 +210,8 @@ impl<const N: usize> Prover<N> {
         };
         let beyond_tick = usize::from(best.bound) - 1;
         let plan = Plan { first, joins, beyond_tick, kept_ticks: Vec::new(), memory_max_bytes };
-        let end = sweep(model, &mut target.knowledge, &plan, &mut self.stepper, meter);
+        let (knowledge, stepper) = (&mut target.knowledge, &mut self.stepper);
+        let end = Sweep { model, knowledge, plan: &plan, stepper, joins: Vec::new(), meter }.run();
         match (job.task, target.tried.starts.last_mut()) {
             (Task::Narrow, Some(start)) => start.limit = if end.is_ok() { u64::MAX } else { job.limit },
             (task, _) if end.is_ok() || task == Task::Trial && meter.ticks() >= job.limit => {
@@ -239,7 +240,8 @@ impl<const N: usize> Prover<N> {
         let first = Front::players(self.model.times.first_tick, &nothing);
         let memory_max_bytes = self.options.memory_max_bytes / 4;
         let plan = Plan { first, joins: Joins::AtFirst(mask), beyond_tick: 0, kept_ticks, memory_max_bytes };
-        let end = sweep(&self.model, &mut nothing, &plan, &mut self.stepper, meter)?;
+        let (model, knowledge, stepper) = (&self.model, &mut nothing, &mut self.stepper);
+        let end = Sweep { model, knowledge, plan: &plan, stepper, joins: Vec::new(), meter }.run()?;
         let mut fronts = if let End::Reached(fronts) = end { fronts } else { Vec::new() };
         fronts.retain(|front| front.tick == last_tick || front.layer.len() <= LARGE_LEN);
         self.reachable.push((mask, fronts));

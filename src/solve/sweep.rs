@@ -69,7 +69,7 @@ pub(super) enum End<const N: usize> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Joined {
+pub(super) struct Joined {
     tick: usize,
     slot: Slot,
 }
@@ -104,31 +104,23 @@ impl<const N: usize> Checkpoints<N> {
 }
 
 #[derive(Debug)]
-struct Sweep<'a, const N: usize> {
-    model: &'a Model<N>,
-    knowledge: &'a mut Knowledge<N>,
-    plan: &'a Plan<N>,
-    stepper: &'a mut Stepper<N>,
-    joins: Vec<Joined>,
-    meter: &'a mut BudgetMeter,
-}
-
-/// Runs a sweep, and adds what it finds to the knowledge. If the work of `meter` is used up, the
-/// forward pass is lost, and the known sets that a backward pass has found so far are kept.
-pub(super) fn sweep<const N: usize>(
-    model: &Model<N>,
-    knowledge: &mut Knowledge<N>,
-    plan: &Plan<N>,
-    stepper: &mut Stepper<N>,
-    meter: &mut BudgetMeter,
-) -> Result<End<N>, StopReason> {
-    Sweep { model, knowledge, plan, stepper, joins: Vec::new(), meter }.run()
+pub(super) struct Sweep<'a, const N: usize> {
+    pub model: &'a Model<N>,
+    pub knowledge: &'a mut Knowledge<N>,
+    pub plan: &'a Plan<N>,
+    pub stepper: &'a mut Stepper<N>,
+    /// The joins so far.
+    pub joins: Vec<Joined>,
+    pub meter: &'a mut BudgetMeter,
 }
 
 impl<const N: usize> Sweep<'_, N> {
-    fn run(&mut self) -> Result<End<N>, StopReason> {
+    /// Runs the sweep, and adds what it finds to the knowledge. If the work of `meter` is used up,
+    /// the forward pass is lost, and the known sets that a backward pass has found so far are kept.
+    pub fn run(&mut self) -> Result<End<N>, StopReason> {
         let begin = self.meter.ticks();
-        self.joins = self.first_joins();
+        let joined = self.model.slots.iter().filter(|slot| slot.mask() & self.plan.first.mask != 0);
+        self.joins = joined.map(|&slot| Joined { tick: self.model.times.first_tick, slot }).collect();
         let (mut front, target) = (self.plan.first.clone(), self.knowledge.tick);
         let mut checkpoints = Checkpoints::new(self.plan.memory_max_bytes);
         let mut reached = Vec::new();
@@ -164,12 +156,6 @@ impl<const N: usize> Sweep<'_, N> {
             Err(stop) if beyond.is_none() => Err(stop),
             _ => Ok(End::Recorded { beyond }),
         }
-    }
-
-    fn first_joins(&self) -> Vec<Joined> {
-        let front = &self.plan.first;
-        let slots = self.model.slots.iter().filter(|slot| slot.mask() & front.mask != 0);
-        slots.map(|&slot| Joined { tick: self.model.times.first_tick, slot }).collect()
     }
 
     /// Continues from the target without known sets, at most with as much work as it took to reach
@@ -256,8 +242,8 @@ impl<const N: usize> Sweep<'_, N> {
         Ok(())
     }
 
-    /// Adds a threat unless the layer has it, notes the join and applies the known sets. Returns
-    /// false if the layer would have more than `max_len` combinations.
+    /// Adds a threat unless the layer has it, notes the join if it is new, and applies the known sets.
+    /// Returns false if the layer would have more than `max_len` combinations.
     fn join(&mut self, front: &mut Front<N>, slot: Slot, max_len: usize) -> Result<bool, StopReason> {
         if slot.mask() & front.mask != 0 {
             return Ok(true);
@@ -270,7 +256,9 @@ impl<const N: usize> Sweep<'_, N> {
         // At the first tick, from which draws are counted, the draw bits are 0.
         let counted = if let Joins::AtFirst(counted) = self.plan.joins { slot.draws_mask() & counted } else { 0 };
         (front.mask, front.layer) = (mask | counted, layer);
-        self.joins.push(Joined { tick: front.tick, slot });
+        if !self.joins.iter().any(|joined| (joined.tick, joined.slot.shift) == (front.tick, slot.shift)) {
+            self.joins.push(Joined { tick: front.tick, slot });
+        }
         self.knowledge.restrict(self.model, front.tick, front.mask, &mut front.layer, self.meter)?;
         Ok(true)
     }
@@ -325,11 +313,8 @@ impl<const N: usize> Sweep<'_, N> {
             self.restrict(&mut next)?;
             for place in 0..self.joins.len() {
                 let Joined { tick, slot } = self.joins[place];
-                if tick == next.tick && slot.mask() & next.mask == 0 {
-                    let layer = (next.mask, &next.layer);
-                    let joined = self.knowledge.join(self.model, (tick, slot), layer, usize::MAX, self.meter)?;
-                    (next.mask, next.layer) = joined.expect("no limit");
-                    self.knowledge.restrict(self.model, tick, next.mask, &mut next.layer, self.meter)?;
+                if tick == next.tick {
+                    self.join(&mut next, slot, usize::MAX)?;
                 }
             }
             front = next;
