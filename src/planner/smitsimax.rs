@@ -341,13 +341,10 @@ impl SmitsimaxPlanner {
 impl Planner for SmitsimaxPlanner {
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
         let budget = budget.started();
-        let is_same = |streets: &World| {
-            let (known, layout) = (streets.layout(), world.layout());
-            known.width == layout.width && known.tiles == layout.tiles && streets.rules() == world.rules()
-        };
+        let layout = Layout { threats: Vec::new(), ..world.layout().clone() };
+        let is_same = |streets: &World| *streets.layout() == layout && streets.rules() == world.rules();
         let streets = self.streets.take().filter(is_same).unwrap_or_else(|| {
             let mut streets = world.clone();
-            let layout = Layout { threats: Vec::new(), ..world.layout().clone() };
             streets.set_layout(&layout).expect("the streets of a world are playable");
             streets
         });
