@@ -6,7 +6,7 @@ use super::safest::SafestPlanner;
 use super::terrain::{Terrain, move_delays};
 use super::{Budget, Choice, Planner, PlannerFailure, Source, meter_with_default};
 use crate::game::{Clock, Move, Mover, Rules, State, UNREACHED, World};
-use crate::search::BudgetMeter;
+use crate::search::{BudgetMeter, StopReason};
 
 /// Maximum search depth in ticks. The search is recursive, so the depth must be limited.
 pub(super) const PARANOID_TICKS_MAX: u16 = 64;
@@ -60,7 +60,7 @@ impl Planner for ParanoidPlanner {
                         break;
                     }
                 }
-                Err(Stop) => break,
+                Err(_) => break,
             }
         }
         let simulated_ticks = game.meter.ticks();
@@ -79,8 +79,6 @@ fn moves_before(clock: &Clock, tick: u16, depth_ticks: u16) -> Vec<u16> {
     (0..=depth_ticks).map(|ahead| delays.partition_point(|&delay| delay <= ahead) as u16).collect()
 }
 
-struct Stop;
-
 struct GameSearch<'a> {
     terrain: &'a mut Terrain,
     rules: Rules,
@@ -91,7 +89,7 @@ struct GameSearch<'a> {
 }
 
 impl GameSearch<'_> {
-    fn best_move(&mut self, moves: &[(Move, u16)]) -> Result<(usize, i32), Stop> {
+    fn best_move(&mut self, moves: &[(Move, u16)]) -> Result<(usize, i32), StopReason> {
         let mut best = (0, i32::MIN);
         for (index, &(_, next)) in moves.iter().enumerate() {
             let value = self.after_player_move(next, 0, best.1, i32::MAX)?;
@@ -103,7 +101,7 @@ impl GameSearch<'_> {
     }
 
     /// Returns the value of a position after `ahead` ticks, with the player to move.
-    fn player(&mut self, player: u16, ahead: usize, mut alpha: i32, beta: i32) -> Result<i32, Stop> {
+    fn player(&mut self, player: u16, ahead: usize, mut alpha: i32, beta: i32) -> Result<i32, StopReason> {
         if ahead == self.depth {
             return Ok(SURVIVES_VALUE + self.nearest_threat(player));
         }
@@ -118,8 +116,8 @@ impl GameSearch<'_> {
         Ok(best)
     }
 
-    fn after_player_move(&mut self, player: u16, ahead: usize, alpha: i32, beta: i32) -> Result<i32, Stop> {
-        self.meter.tick().map_err(|_| Stop)?;
+    fn after_player_move(&mut self, player: u16, ahead: usize, alpha: i32, beta: i32) -> Result<i32, StopReason> {
+        self.meter.tick()?;
         if self.rules.no_jump && self.threats.contains(&player) {
             return Ok(ahead as i32);
         }
@@ -133,7 +131,14 @@ impl GameSearch<'_> {
     }
 
     /// Returns the value of a position in which threat `index` and all later threats move next.
-    fn threat(&mut self, index: usize, player: u16, ahead: usize, alpha: i32, mut beta: i32) -> Result<i32, Stop> {
+    fn threat(
+        &mut self,
+        index: usize,
+        player: u16,
+        ahead: usize,
+        alpha: i32,
+        mut beta: i32,
+    ) -> Result<i32, StopReason> {
         let Some(&tile) = self.threats.get(index) else {
             return self.player(player, ahead + 1, alpha, beta);
         };
