@@ -80,16 +80,19 @@ struct MoveCriteria {
     arrival: u16,
 }
 
-type Criterion = fn(&MoveCriteria) -> u32;
-
-const CASCADE: [Criterion; 6] = [
-    |criteria| u32::from(criteria.life_ticks > 0),
-    |criteria| u32::from(criteria.life_ticks.min(LONG_LIFE_TICKS)),
-    |criteria| u32::from(criteria.avoids_dead_end),
-    |criteria| criteria.room,
-    |criteria| u32::from(criteria.keeps_direction),
-    |criteria| u32::from(criteria.arrival),
-];
+impl MoveCriteria {
+    /// Returns the values of the criteria, the most important first. Higher values are better.
+    fn ranks(&self) -> [u32; 6] {
+        [
+            u32::from(self.life_ticks > 0),
+            u32::from(self.life_ticks.min(LONG_LIFE_TICKS)),
+            u32::from(self.avoids_dead_end),
+            self.room,
+            u32::from(self.keeps_direction),
+            u32::from(self.arrival),
+        ]
+    }
+}
 
 const SHORTLIST_FILTERS: usize = 3;
 
@@ -116,8 +119,10 @@ impl CautiousRules {
     /// Returns the moves that pass the first [`SHORTLIST_FILTERS`] filters, as a bit mask; 0 if the
     /// player is not on an open tile.
     pub(super) fn shortlist(&mut self, layout: &Layout, sighting: &Sighting) -> u8 {
-        let left = filtered(self.criteria(layout, sighting), &CASCADE[..SHORTLIST_FILTERS]);
-        left.iter().fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)
+        let criteria = self.criteria(layout, sighting);
+        let best = criteria.iter().map(MoveCriteria::ranks).max().unwrap_or_default();
+        let is_listed = |criteria: &&MoveCriteria| criteria.ranks().starts_with(&best[..SHORTLIST_FILTERS]);
+        criteria.iter().filter(is_listed).fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)
     }
 
     fn criteria(&mut self, layout: &Layout, sighting: &Sighting) -> Vec<MoveCriteria> {
@@ -247,17 +252,9 @@ impl CautiousRules {
     }
 }
 
-fn filtered(mut left: Vec<MoveCriteria>, filters: &[Criterion]) -> Vec<MoveCriteria> {
-    for measure in filters {
-        let best = left.iter().map(measure).max();
-        left.retain(|criteria| Some(measure(criteria)) == best);
-    }
-    left
-}
-
 fn choice_of(tick: u16, criteria: &[MoveCriteria]) -> Choice {
-    let left = filtered(criteria.to_vec(), &CASCADE);
-    let first = left.first();
+    // Of several equal moves, the first wins.
+    let first = criteria.iter().rev().max_by_key(|criteria| criteria.ranks());
     Choice {
         player_move: first.map_or(Move::Stay, |criteria| criteria.player_move),
         source: Source::Fallback,
