@@ -67,22 +67,12 @@ impl Problem for SurvivalProblem<'_> {
     #[inline]
     fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
         let first = self.random(state, actions, random);
-        let mut player_move = first;
-        loop {
-            let mut successor = state.clone();
-            self.world.step_unchecked(&mut successor, player_move);
+        let cycle = (0..Move::ALL.len()).map(|turn| Move::ALL[(first as usize + turn) % Move::ALL.len()]);
+        let safe = cycle.filter(|&player_move| self.is_distinct(state, player_move)).find(|&player_move| {
             *trial_ticks += 1;
-            if !successor.is_caught() {
-                return player_move;
-            }
-            player_move = next_move(player_move);
-            while !self.is_distinct(state, player_move) {
-                player_move = next_move(player_move);
-            }
-            if player_move == first {
-                return first;
-            }
-        }
+            !self.world.after(state, player_move).is_caught()
+        });
+        safe.unwrap_or(first)
     }
 
     /// The code combines the tick, the player's tile and the move, but ignores the threats.
@@ -91,11 +81,6 @@ impl Problem for SurvivalProblem<'_> {
         let tile = self.world.tile_after(state, Move::Stay);
         u64::from(state.tick()) << 32 | u64::from(tile) << 8 | player_move as u64
     }
-}
-
-#[inline]
-const fn next_move(player_move: Move) -> Move {
-    Move::ALL[(player_move as usize + 1) % Move::ALL.len()]
 }
 
 #[cfg(test)]
