@@ -103,6 +103,14 @@ struct Tree {
     next: StateBuffer,
 }
 
+impl Tree {
+    /// Returns the nodes of the layer at `depth`; none if there is no such layer.
+    fn nodes_at(&self, depth: usize) -> &[Node] {
+        let first = |depth: usize| self.layers.get(depth).map_or(self.nodes.len(), |layer| layer.first_node);
+        &self.nodes[first(depth)..first(depth + 1)]
+    }
+}
+
 #[derive(Debug)]
 struct Beam {
     width: usize,
@@ -197,12 +205,12 @@ impl SurvivalSearch {
         let mut has_grown = false;
         while self.best.outcome == Outcome::Undecided {
             match self.grow(world, &mut meter, filters) {
-                Growth::Grown if self.tree.frontier[0].is_complete() => {
-                    self.store_best(Outcome::Survives, LAST_TICK + 1, None)
-                }
+                Growth::Grown if self.tree.frontier[0].is_complete() => self.store_best(Outcome::Survives, None),
                 Growth::Grown => {
                     has_grown = true;
-                    self.narrow();
+                    if self.tree.layers.len() > self.beam.wide_until {
+                        (self.beam.width, self.beam.backtrack_ticks) = (BEAM_WIDTH_MIN, BACKTRACK_TICKS_MIN);
+                    }
                     if self.tree.frontier[0].tick() >= enough_tick {
                         break;
                     }
@@ -218,7 +226,7 @@ impl SurvivalSearch {
             }
         }
         if self.best.outcome == Outcome::Undecided && self.tree.frontier[0].tick() > self.best.final_tick {
-            self.store_best(Outcome::Undecided, self.tree.frontier[0].tick(), None);
+            self.store_best(Outcome::Undecided, None);
         }
         self.extend_tail(0);
         if !self.tail.moves.is_empty() {
@@ -267,28 +275,21 @@ impl SurvivalSearch {
     fn keep_descendants(&mut self, player_move: Move, root: &State) -> bool {
         let old = std::mem::take(&mut self.tree);
         self.init_layers(root);
-        let mut new_indices: Vec<Option<u32>> = Vec::new();
-        for (depth, layer) in old.layers.iter().enumerate().skip(1) {
-            let nodes_end = old.layers.get(depth + 1).map_or(old.nodes.len(), |next| next.first_node);
-            let of_layer = &old.nodes[layer.first_node..nodes_end];
-            if depth == 1 {
-                new_indices = of_layer.iter().map(|node| (node.player_move == player_move).then_some(0)).collect();
-                continue;
-            }
+        let of_move = |node: &Node| (node.player_move == player_move).then_some(0);
+        let mut new_indices: Vec<Option<u32>> = old.nodes_at(1).iter().map(of_move).collect();
+        for (depth, layer) in old.layers.iter().enumerate().skip(2) {
             let (first_node, first_checkpoint_state) = (self.tree.nodes.len(), self.tree.checkpoint_states.len());
-            let mut next_indices = Vec::with_capacity(of_layer.len());
-            for (index, node) in of_layer.iter().enumerate() {
-                let place = new_indices[node.parent as usize].map(|parent| {
-                    self.tree.nodes.push(Node { parent, ..*node });
-                    if layer.is_checkpoint {
-                        self.tree
-                            .checkpoint_states
-                            .push(old.checkpoint_states[layer.first_checkpoint_state + index].clone());
-                    }
-                    (self.tree.nodes.len() - first_node - 1) as u32
-                });
-                next_indices.push(place);
-            }
+            let of_layer = old.nodes_at(depth);
+            let kept = |(index, node): (usize, &Node)| {
+                let parent = new_indices[node.parent as usize]?;
+                self.tree.nodes.push(Node { parent, ..*node });
+                if layer.is_checkpoint {
+                    let state = &old.checkpoint_states[layer.first_checkpoint_state + index];
+                    self.tree.checkpoint_states.push(state.clone());
+                }
+                Some((self.tree.nodes.len() - first_node - 1) as u32)
+            };
+            let next_indices = of_layer.iter().enumerate().map(kept).collect();
             if self.tree.nodes.len() == first_node {
                 break;
             }
@@ -308,36 +309,29 @@ impl SurvivalSearch {
         self.extend_tail(depth);
         let tree = &mut self.tree;
         let layer = tree.layers[depth];
-        let nodes_end = tree.layers.get(depth + 1).map_or(tree.nodes.len(), |next| next.first_node);
-        tree.nodes.truncate(nodes_end);
+        let len = tree.nodes_at(depth).len();
+        tree.nodes.truncate(layer.first_node + len);
         tree.layers.truncate(depth + 1);
-        tree.checkpoint_states.truncate(layer.first_checkpoint_state + tree.nodes.len() - layer.first_node);
+        tree.checkpoint_states.truncate(layer.first_checkpoint_state + len);
         tree.frontier.clear();
         for state in &tree.checkpoint_states[layer.first_checkpoint_state..] {
             tree.frontier.push_copy(state);
         }
     }
 
-    fn narrow(&mut self) {
-        if self.tree.layers.len() > self.beam.wide_until {
-            self.beam.width = BEAM_WIDTH_MIN;
-            self.beam.backtrack_ticks = BACKTRACK_TICKS_MIN;
-        }
-    }
-
     fn handle_dead_end(&mut self, death: Death) {
         let depth = self.tree.layers.len() - 1;
-        if death.final_tick > LAST_TICK {
+        let outcome = match self.tree.layers[depth].complete {
             // All ticks are played, so the player survives even if a threat is then on its tile.
-            self.store_best(Outcome::Survives, death.final_tick, Some(death));
-            return;
+            _ if death.final_tick > LAST_TICK => Outcome::Survives,
+            true => Outcome::Doomed,
+            false => Outcome::Undecided,
+        };
+        if outcome != Outcome::Undecided || death.final_tick > self.best.final_tick {
+            self.store_best(outcome, Some(death));
         }
-        if self.tree.layers[depth].complete {
-            self.store_best(Outcome::Doomed, death.final_tick, Some(death));
+        if outcome != Outcome::Undecided {
             return;
-        }
-        if death.final_tick > self.best.final_tick {
-            self.store_best(Outcome::Undecided, death.final_tick, Some(death));
         }
         self.beam.wide_until = self.beam.wide_until.max(depth + WIDE_TICKS);
         self.go_back_to(depth.saturating_sub(self.beam.backtrack_ticks));
@@ -351,7 +345,9 @@ impl SurvivalSearch {
         self.beam.backtrack_ticks = self.beam.backtrack_ticks.saturating_mul(2);
     }
 
-    fn store_best(&mut self, outcome: Outcome, final_tick: u16, death: Option<Death>) {
+    /// Stores the line that ends with `death` or, without it, with a state of the last layer.
+    fn store_best(&mut self, outcome: Outcome, death: Option<Death>) {
+        let final_tick = death.map_or_else(|| self.tree.frontier[0].tick(), |death| death.final_tick);
         self.tail.moves.clear();
         self.tail.moves.extend(death.map(|death| death.last.player_move));
         self.tail.parent = (self.tree.layers.len() - 1, death.map_or(0, |death| death.last.parent));
