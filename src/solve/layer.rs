@@ -1,7 +1,5 @@
 //! Layers, and lookups of combinations in them.
 
-use std::marker::PhantomData;
-
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use serde::{Deserialize, Serialize};
@@ -188,7 +186,7 @@ impl Chains {
 pub(super) struct Lookup<const N: usize> {
     layer: Layer<N>,
     /// Empty if there are chains.
-    index: Index<Combination>,
+    index: Index,
     /// Present if several combinations of the layer can stand for the same state of the game.
     chains: Option<Chains>,
 }
@@ -258,14 +256,14 @@ impl<'a, const N: usize> Cursor<'a, N> {
 
 /// The places of keys in a list.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Index<K>(HashTable<u32>, PhantomData<K>);
+pub(super) struct Index(HashTable<u32>);
 
-impl<K: Copy + Eq + Into<Combination>> Index<K> {
+impl Index {
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    fn fill(&mut self, keys: &[K]) {
+    fn fill(&mut self, keys: &[Combination]) {
         self.0.reserve(keys.len(), |&at| hash(keys[at as usize]));
         for (place, &key) in keys.iter().enumerate() {
             self.0.insert_unique(hash(key), place as u32, |&at| hash(keys[at as usize]));
@@ -273,13 +271,13 @@ impl<K: Copy + Eq + Into<Combination>> Index<K> {
     }
 
     #[inline]
-    fn find(&self, key: K, keys: &[K]) -> Option<usize> {
+    fn find(&self, key: Combination, keys: &[Combination]) -> Option<usize> {
         self.0.find(hash(key), |&at| keys[at as usize] == key).map(|&at| at as usize)
     }
 
     /// Returns the index of a key in `keys`. A new key is appended.
     #[inline]
-    pub fn place(&mut self, key: K, keys: &mut Vec<K>) -> usize {
+    pub fn place(&mut self, key: Combination, keys: &mut Vec<Combination>) -> usize {
         // Equal keys are often adjacent.
         if keys.last() == Some(&key) {
             return keys.len() - 1;
@@ -296,7 +294,13 @@ impl<K: Copy + Eq + Into<Combination>> Index<K> {
 
     /// Adds a set to that of its key.
     #[inline]
-    pub fn add<const N: usize>(&mut self, key: K, set: &TileSet<N>, keys: &mut Vec<K>, sets: &mut Vec<TileSet<N>>) {
+    pub fn add<const N: usize>(
+        &mut self,
+        key: Combination,
+        set: &TileSet<N>,
+        keys: &mut Vec<Combination>,
+        sets: &mut Vec<TileSet<N>>,
+    ) {
         let place = self.place(key, keys);
         match sets.get_mut(place) {
             Some(own) => *own = own.or(set),
@@ -306,8 +310,7 @@ impl<K: Copy + Eq + Into<Combination>> Index<K> {
 }
 
 #[inline]
-fn hash(key: impl Into<Combination>) -> u64 {
-    let key = key.into();
+fn hash(key: Combination) -> u64 {
     let (low, high) = (key as u64 ^ 0x9e37_79b9_7f4a_7c15, (key >> 64) as u64 ^ 0xe703_7ed1_a0b4_28db);
     let product = u128::from(low) * u128::from(high);
     product as u64 ^ (product >> 64) as u64

@@ -17,7 +17,7 @@ const CHUNK: usize = 512;
 #[derive(Debug, Default)]
 pub(super) struct Stepper<const N: usize> {
     groups: Groups<N>,
-    index: Index<Combination>,
+    index: Index,
 }
 
 impl<const N: usize> Stepper<N> {
