@@ -1,5 +1,6 @@
 //! The known sets of a target: supersets of the states through which a line can reach it.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::combination::{Combination, Slot, run_mask};
@@ -7,6 +8,7 @@ use super::layer::{Cursor, Layer, Lookup};
 use super::model::{Automaton, Model, Projection};
 use super::moves::StepContext;
 use super::proof::Step;
+use super::sweep::Front;
 use super::tiles::TileSet;
 use crate::game::{Move, State, Style, World};
 use crate::search::{BudgetMeter, StopReason};
@@ -174,16 +176,16 @@ impl<const N: usize> Knowledge<N> {
 
     /// Adds a threat: at the first tick with its first key, later with its known states if it has
     /// any, otherwise with all keys that it can have. A hawk joins with counted draws if a known
-    /// set has them. Returns the new mask and layer, or `None` if the layer would have more than
+    /// set has them. Returns the new layer, or `None` if the layer would have more than
     /// `max_len` combinations.
     pub fn join(
         &self,
         model: &Model<N>,
-        (tick, slot): (usize, Slot),
-        (mask, layer): (Combination, &Layer<N>),
+        &Front { tick, mask, ref layer }: &Front<N>,
+        slot: Slot,
         max_len: usize,
         meter: &mut BudgetMeter,
-    ) -> Result<Option<(Combination, Layer<N>)>, StopReason> {
+    ) -> Result<Option<Front<N>>, StopReason> {
         let sets =
             self.known(tick).iter().filter(|known| known.mask & slot.mask() != 0 && tick > model.times.first_tick);
         // Choose a set with counted draws if possible, and with as many bits of `mask` as possible.
@@ -192,49 +194,36 @@ impl<const N: usize> Knowledge<N> {
             Some(known) => {
                 let kept = known.mask & (mask | slot.mask() | slot.draws_mask());
                 let (common, added) = (kept & mask, kept & !mask);
-                let projected;
-                let other = if kept == known.mask {
-                    known.lookup.layer()
-                } else {
-                    meter.step(known.lookup.layer().len())?;
-                    projected = known.lookup.layer().project(kept);
-                    &projected
-                };
+                let mut other = Cow::Borrowed(known.lookup.layer());
+                if kept != known.mask {
+                    meter.step(other.len())?;
+                    other = Cow::Owned(other.project(kept));
+                }
                 let memories = model.memory_slots(common);
-                (layer.join_known(other, (common, added), memories, max_len, meter)?, mask | added)
+                (layer.join_known(&other, (common, added), memories, max_len, meter)?, mask | added)
             }
             None => (layer.widen(slot, &self.keys_at(model, slot, tick), max_len, meter)?, mask | slot.mask()),
         };
         let Some(mut wide) = wide else { return Ok(None) };
         wide.arrange(run_mask(&model.slots, mask));
-        Ok(Some((mask, wide)))
+        Ok(Some(Front { tick, mask, layer: wide }))
     }
 
-    /// Drops the states outside the known sets of a tick.
-    pub fn restrict(
-        &self,
-        model: &Model<N>,
-        tick: usize,
-        mask: Combination,
-        layer: &mut Layer<N>,
-        meter: &mut BudgetMeter,
-    ) -> Result<(), StopReason> {
-        for known in self.known(tick) {
-            let common = known.mask & mask;
+    /// Drops the states of a layer outside the known sets of its tick.
+    pub fn restrict(&self, model: &Model<N>, front: &mut Front<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
+        for known in self.known(front.tick) {
+            let common = known.mask & front.mask;
             if common == 0 {
                 continue;
             }
-            meter.step(layer.len())?;
-            let projected;
-            let lookup = if common == known.mask {
-                &known.lookup
-            } else {
-                meter.step(known.lookup.layer().len())?;
-                projected = index(model, known.lookup.layer().project(common), common);
-                &projected
-            };
-            let mut cursor = Cursor::new(lookup);
-            layer.retain(|key| cursor.places(key & common));
+            meter.step(front.layer.len())?;
+            let mut lookup = Cow::Borrowed(&known.lookup);
+            if common != known.mask {
+                meter.step(lookup.layer().len())?;
+                lookup = Cow::Owned(index(model, lookup.layer().project(common), common));
+            }
+            let mut cursor = Cursor::new(&lookup);
+            front.layer.retain(|key| cursor.places(key & common));
         }
         Ok(())
     }
@@ -274,9 +263,8 @@ impl<const N: usize> Knowledge<N> {
             return true;
         }
         for (automaton, projection) in model.automata.iter().zip(&*self.projections) {
-            if let Some(layer) = projection.get(tick)
-                && model.key_in(world, state, automaton).is_some_and(|key| !layer[key as usize].contains(place))
-            {
+            let Some(layer) = projection.get(tick) else { continue };
+            if model.key_in(world, state, automaton).is_some_and(|key| !layer[key as usize].contains(place)) {
                 return true;
             }
         }

@@ -184,7 +184,7 @@ impl<const N: usize> Sweep<'_, N> {
     /// Restricts the layer to the known sets at the sweep's first tick and after threats have moved.
     fn restrict(&mut self, front: &mut Front<N>) -> Result<(), StopReason> {
         if front.tick == self.plan.first.tick || self.model.times.moves[front.tick - 1] {
-            self.knowledge.restrict(self.model, front.tick, front.mask, &mut front.layer, self.meter)?;
+            self.knowledge.restrict(self.model, front, self.meter)?;
         }
         Ok(())
     }
@@ -248,18 +248,15 @@ impl<const N: usize> Sweep<'_, N> {
         if slot.mask() & front.mask != 0 {
             return Ok(true);
         }
-        let layer = (front.mask, &front.layer);
-        let Some((mask, layer)) = self.knowledge.join(self.model, (front.tick, slot), layer, max_len, self.meter)?
-        else {
-            return Ok(false);
-        };
+        let joined = self.knowledge.join(self.model, front, slot, max_len, self.meter)?;
+        let Some(joined) = joined else { return Ok(false) };
         // At the first tick, from which draws are counted, the draw bits are 0.
         let counted = if let Joins::AtFirst(counted) = self.plan.joins { slot.draws_mask() & counted } else { 0 };
-        (front.mask, front.layer) = (mask | counted, layer);
+        *front = Front { mask: joined.mask | counted, ..joined };
         if !self.joins.iter().any(|joined| (joined.tick, joined.slot.shift) == (front.tick, slot.shift)) {
             self.joins.push(Joined { tick: front.tick, slot });
         }
-        self.knowledge.restrict(self.model, front.tick, front.mask, &mut front.layer, self.meter)?;
+        self.knowledge.restrict(self.model, front, self.meter)?;
         Ok(true)
     }
 
