@@ -78,7 +78,7 @@ impl<const N: usize> Knowledge<N> {
             *projection = vec![Vec::new(); tick + 1];
             for tick in (model.times.first_tick..=tick).rev() {
                 meter.check()?;
-                model.project_shark(shark, tick, projection, &mut own.allowed);
+                model.project(shark, tick, projection, &mut own.allowed);
                 meter.add_ticks(1 + (model.tiles() / 16) as u64);
             }
         }

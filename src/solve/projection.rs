@@ -11,31 +11,9 @@ impl<const N: usize> Model<N> {
         if self.board.no_jump { allowed[tick + 1].without(&self.times.taken[tick]) } else { allowed[tick + 1] }
     }
 
-    pub fn project_shark(
-        &self,
-        shark: &Automaton<N>,
-        tick: usize,
-        layers: &mut Projection<N>,
-        allowed: &mut [TileSet<N>],
-    ) {
-        if tick + 1 == layers.len() {
-            layers[tick] =
-                (0..self.tiles()).map(|tile| allowed[tick].without(&TileSet::of(self.board.places[tile]))).collect();
-            return;
-        }
-        layers[tick] = self.shark_layer_before(shark, tick, &layers[tick + 1], allowed);
-        let any = layers[tick].iter().fold(TileSet::EMPTY, |any, set| any.or(set));
-        allowed[tick] = allowed[tick].and(&any);
-    }
-
-    fn shark_layer_before(
-        &self,
-        shark: &Automaton<N>,
-        tick: usize,
-        next: &[TileSet<N>],
-        allowed: &[TileSet<N>],
-    ) -> Vec<TileSet<N>> {
-        let landing = self.landing(tick, allowed);
+    /// Fills the layer of a tick from the next one, and restricts the allowed places of the tick.
+    pub fn project(&self, shark: &Automaton<N>, tick: usize, layers: &mut Projection<N>, allowed: &mut [TileSet<N>]) {
+        let (next, landing) = (layers.get(tick + 1), self.landing(tick, allowed));
         let from = |to: &TileSet<N>, place: u16| {
             let mut to = to.and(&landing);
             if self.board.no_jump {
@@ -45,16 +23,23 @@ impl<const N: usize> Model<N> {
         };
         let layer_at = |tile: usize| {
             let place = self.board.places[tile];
-            let mut set = if self.times.moves[tick] {
-                shark.branches(tick, tile as u32).iter().fold(TileSet::EMPTY, |set, branch| {
-                    set.or(&from(&next[branch.key as usize], place).and(&branch.when))
-                })
-            } else {
-                from(&next[tile], place)
+            let mut set = match next {
+                None => allowed[tick],
+                Some(next) if self.times.moves[tick] => {
+                    shark.branches(tick, tile as u32).iter().fold(TileSet::EMPTY, |set, branch| {
+                        set.or(&from(&next[branch.key as usize], place).and(&branch.when))
+                    })
+                }
+                Some(next) => from(&next[tile], place),
             };
             set.remove(place);
             set.and(&allowed[tick])
         };
-        (0..self.tiles()).map(layer_at).collect()
+        let layer: Vec<TileSet<N>> = (0..self.tiles()).map(layer_at).collect();
+        if next.is_some() {
+            let any = layer.iter().fold(TileSet::EMPTY, |any, set| any.or(set));
+            allowed[tick] = allowed[tick].and(&any);
+        }
+        layers[tick] = layer;
     }
 }
