@@ -16,7 +16,7 @@ use super::options::SolverOptions;
 use super::stepper::Stepper;
 use super::tiles::TileSet;
 use crate::game::{LAST_TICK, Move, State, Style, World};
-use crate::search::{BudgetMeter, Generator, StopReason};
+use crate::search::{BudgetMeter, Generator};
 
 /// Width of the beam, in combinations, in the first round of starts. Each round uses every
 /// [`Feature`] once. The width is small at first, because a narrow beam finds easy lines quickly,
@@ -164,8 +164,14 @@ impl<const N: usize> SetBeam<N> {
         while meter.check().is_ok() {
             let tick = self.tick();
             if tick < usize::from(LAST_TICK) {
+                let context = knowledge.context(model, &self.slots, tick);
+                let layer = &self.stack.layers[self.stack.layers.len() - 1];
                 // An interrupted step is repeated, which is cheap because beams are narrow.
-                let next = self.step(model, knowledge, meter).ok()?;
+                let mut next = self.stepper.step(&context, layer, usize::MAX, meter).ok()?.expect("no limit");
+                for known in knowledge.known(tick + 1) {
+                    let mut cursor = Cursor::new(&known.lookup);
+                    next.retain(|key| cursor.places(key & known.mask));
+                }
                 if !next.is_empty() {
                     self.push(model, next);
                     continue;
@@ -182,23 +188,6 @@ impl<const N: usize> SetBeam<N> {
 
     fn tick(&self) -> usize {
         usize::from(self.root.tick()) + self.stack.layers.len() - 1
-    }
-
-    fn step(
-        &mut self,
-        model: &Model<N>,
-        knowledge: &Knowledge<N>,
-        meter: &mut BudgetMeter,
-    ) -> Result<Layer<N>, StopReason> {
-        let tick = self.tick();
-        let layer = &self.stack.layers[self.stack.layers.len() - 1];
-        let context = knowledge.context(model, &self.slots, tick);
-        let mut next = self.stepper.step(&context, layer, usize::MAX, meter)?.expect("no limit");
-        for known in knowledge.known(tick + 1) {
-            let mut cursor = Cursor::new(&known.lookup);
-            next.retain(|key| cursor.places(key & known.mask));
-        }
-        Ok(next)
     }
 
     fn push(&mut self, model: &Model<N>, next: Layer<N>) {
