@@ -55,7 +55,7 @@ pub enum PlannerError {
     #[error(
         "no planner named {name}{}: expected one of {}, or an expression such as select(0.2, simulate(greedy))",
         did_you_mean(.name, NAMES.map(|(name, _)| name)),
-        name_list()
+        NAMES.map(|(name, _)| name).join(", ")
     )]
     Unknown {
         /// The requested name.
@@ -99,10 +99,6 @@ pub enum PlannerError {
         /// The planner's name.
         name: String,
     },
-}
-
-fn name_list() -> String {
-    NAMES.map(|(name, _)| name).join(", ")
 }
 
 /// The specification of a planner: a name such as `survival` or `lookahead:12`, or an expression.
