@@ -64,26 +64,12 @@ impl<const N: usize> Model<N> {
         };
         let picks = (0..=LAST_TICK).map(post_drawn).collect();
         let always_from = 1 + moves[..=last].iter().rposition(|moves| !moves).unwrap_or(0);
-        let times = Timetable {
-            first_tick,
-            always_from,
-            moves,
-            moves_before,
-            looks,
-            owl_moves,
-            taken: vec![TileSet::EMPTY; last + 2],
-        };
+        let taken = vec![TileSet::EMPTY; last + 2];
+        let times = Timetable { first_tick, always_from, moves, moves_before, looks, owl_moves, taken };
         let owl_reciprocal = (1u64 << OWL_SHIFT).div_ceil(positions.len() as u64 + 1);
+        let (stride, no_jump) = (stride as u32, world.rules().no_jump);
         Some(Self {
-            board: Board {
-                places,
-                tiles: tile_at,
-                stride: stride as u32,
-                open,
-                positions,
-                player,
-                no_jump: world.rules().no_jump,
-            },
+            board: Board { places, tiles: tile_at, stride, open, positions, player, no_jump },
             times,
             paths: Paths { owl_reciprocal, ..Paths::default() },
             hawks: Hawks { posts, picks, ..Hawks::default() },

@@ -156,19 +156,14 @@ impl SurvivalSearch {
 
     /// Creates a search.
     pub fn new(options: SolverOptions) -> Self {
-        let random = Generator::from_seed(options.seed);
+        let (width, backtrack_ticks) = (BEAM_WIDTH_MIN, BACKTRACK_TICKS_MIN);
         Self {
             options,
-            random,
+            random: Generator::from_seed(options.seed),
             root: None,
             tree: Tree::default(),
             sampler: CandidateSampler::default(),
-            beam: Beam {
-                width: BEAM_WIDTH_MIN,
-                backtrack_ticks: BACKTRACK_TICKS_MIN,
-                wide_until: 0,
-                is_memory_limited: false,
-            },
+            beam: Beam { width, backtrack_ticks, wide_until: 0, is_memory_limited: false },
             best: Solution::unknown(0),
             tail: Tail::default(),
         }
