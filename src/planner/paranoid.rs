@@ -171,11 +171,8 @@ impl GameSearch<'_> {
     }
 
     fn nearest_threat(&mut self, player: u16) -> i32 {
-        let mut nearest = UNREACHED;
-        for index in 0..self.threats.len() {
-            nearest = nearest.min(self.terrain.distance(player, self.threats[index]));
-        }
-        i32::from(nearest)
+        let distances = self.threats.iter().map(|&threat| self.terrain.distance(player, threat));
+        i32::from(distances.min().unwrap_or(UNREACHED))
     }
 }
 

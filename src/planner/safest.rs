@@ -31,28 +31,22 @@ impl SafestPlanner {
         let threats =
             world.threats(state).filter_map(|threat| terrain.graph.tile(threat.position)).collect::<Vec<u16>>();
         terrain.distances(Mover::Threat, threats, &mut self.threat_steps);
-        let period_ticks = u16::from(world.clock().period_ticks_at(state.tick() - 1));
+        let period_ticks = i32::from(world.clock().period_ticks_at(state.tick() - 1));
         let (mut best, mut best_rank) = (Move::Stay, None);
         for player_move in world.moves(state) {
             let tile = world.tile_after(state, player_move);
             terrain.distances(Mover::Player, [tile], &mut self.player_steps);
-            let rank = (
-                !world.after(state, player_move).is_caught(),
-                most_margin(&self.player_steps, &self.threat_steps, period_ticks),
-                self.threat_steps[usize::from(tile)],
-            );
+            let reached = self.player_steps.iter().zip(&self.threat_steps).filter(|&(&steps, _)| steps != UNREACHED);
+            let margin = |(&player, &threat)| i32::from(threat) * period_ticks - i32::from(player);
+            let most_margin = reached.map(margin).max().unwrap_or(0);
+            let is_caught = world.after(state, player_move).is_caught();
+            let rank = (!is_caught, most_margin, self.threat_steps[usize::from(tile)]);
             if best_rank.is_none_or(|best| rank > best) {
                 (best, best_rank) = (player_move, Some(rank));
             }
         }
         best
     }
-}
-
-fn most_margin(player_steps: &[u16], threat_steps: &[u16], period_ticks: u16) -> i32 {
-    let reached = player_steps.iter().zip(threat_steps).filter(|&(&steps, _)| steps != UNREACHED);
-    let margin = |(&player, &threat): (&u16, &u16)| i32::from(threat) * i32::from(period_ticks) - i32::from(player);
-    reached.map(margin).max().unwrap_or(0)
 }
 
 impl Planner for SafestPlanner {
