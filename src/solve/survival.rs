@@ -12,8 +12,9 @@
 //! admit. If none of these has a surviving successor, no admitted line is longer than the longest
 //! line found. Without a time limit, the same sequence of calls always gives the same answers.
 
-use std::ops::Deref;
+mod state_buffer;
 
+use self::state_buffer::StateBuffer;
 use super::options::SolverOptions;
 use super::root::{Progress, Root};
 use super::sampler::{CandidateSampler, Node};
@@ -53,43 +54,6 @@ struct Layer {
 struct Death {
     final_tick: u16,
     last: Node,
-}
-
-/// A list of states that reuses the states that it no longer contains.
-#[derive(Debug, Default)]
-struct StateBuffer {
-    states: Vec<State>,
-    len: usize,
-}
-
-impl StateBuffer {
-    fn clear(&mut self) {
-        self.len = 0;
-    }
-
-    fn pop(&mut self) {
-        self.len -= 1;
-    }
-
-    /// Returns the copy, and the states before it.
-    #[inline]
-    fn push_copy(&mut self, state: &State) -> (&mut State, &[State]) {
-        match self.states.get_mut(self.len) {
-            Some(old) => old.clone_from(state),
-            None => self.states.push(state.clone()),
-        }
-        self.len += 1;
-        let (others, rest) = self.states.split_at_mut(self.len - 1);
-        (&mut rest[0], others)
-    }
-}
-
-impl Deref for StateBuffer {
-    type Target = [State];
-
-    fn deref(&self) -> &[State] {
-        &self.states[..self.len]
-    }
 }
 
 /// The layers, and the states of some of them.
