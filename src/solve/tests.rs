@@ -17,7 +17,7 @@ use super::solver::Solver;
 use super::stepper::Stepper;
 use super::survival::SurvivalSearch;
 use super::tiles::TileSet;
-use crate::game::{Rules, Style, Threat, World};
+use crate::game::{Layout, Rules, Style, Threat, View, World};
 use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use crate::search::{Budget, BudgetMeter};
 
@@ -112,6 +112,55 @@ fn model(world: &World, slice: Budget) -> Model<SMALL> {
     let (mut model, mut builder) = ModelBuilder::begin(world, &world.start()).expect("a small map");
     while !builder.advance(&mut model, world, &mut BudgetMeter::new(slice)) {}
     model
+}
+
+/// Whoever adds a rule has to decide here whether the automata ask the world for it. If not,
+/// `is_modelled` must refuse other values, because a proof about other threats would be false.
+#[test]
+fn rules_that_the_automata_do_not_ask_the_world_for_are_refused() {
+    let server = Rules::BLITZ_2025;
+    let other = |view: View| if view == View::Stale { View::Present } else { View::Stale };
+    // The automata ask the world for the rules that are ignored. A rule that this pattern does not
+    // name is a compile error.
+    let Rules {
+        no_jump: _,
+        period_ticks: _,
+        phase_clocks: _,
+        option_order: _,
+        shared_path_order: _,
+        shark_path_order: _,
+        spawn_order: _,
+        first_seed: _,
+        pick_scale: _,
+        deer_shy_distance_squared: _,
+        owl_minute_ticks: _,
+        owl_window_ticks: _,
+        wire: _,
+        deer_view,
+        shark_view,
+        owl_view,
+        hawk_view,
+        hawk_patience_moves,
+        hawk_rest_moves,
+        hawk_posts,
+    } = server;
+    let refused = [
+        Rules { deer_view: other(deer_view), ..server },
+        Rules { shark_view: other(shark_view), ..server },
+        Rules { owl_view: other(owl_view), ..server },
+        Rules { hawk_view: other(hawk_view), ..server },
+        Rules { hawk_patience_moves: hawk_patience_moves + 1, ..server },
+        Rules { hawk_rest_moves: hawk_rest_moves + 1, ..server },
+        Rules { hawk_posts: hawk_posts + 1, ..server },
+    ];
+    let is_modelled = |rules: &Rules| {
+        let world = World::new(&Layout::parse("P....H\n.#.##.\n...S..").expect("a drawing"), rules).expect("a map");
+        ModelBuilder::begin::<SMALL>(&world, &world.start()).is_some()
+    };
+    assert!(is_modelled(&server) && is_modelled(&Rules { hawk_posts: hawk_posts - 1, ..server }));
+    for rules in &refused {
+        assert!(!is_modelled(rules), "{rules:?}");
+    }
 }
 
 #[test]
