@@ -183,7 +183,7 @@ impl CautiousRules {
                 let is_first = ticks < self.arrivals[usize::from(tile)];
                 (!is_first || meter.tick().is_ok()).then_some(is_first)
             };
-            if !layer.grow(world, is_safe) {
+            if !layer.grow(world, is_safe, |_, _| ()) {
                 break;
             }
             layer.sample(LAYER_STATES_MAX, &mut self.random);

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use super::lookahead::threat_distance;
 use crate::game::{Move, State, World};
 use crate::search::Generator;
 
@@ -13,8 +12,6 @@ pub(super) struct Layer {
     next: Vec<Node>,
     /// Maps fingerprints to indices in `next`. The map's random order is never used.
     seen: HashMap<u64, u32>,
-    /// For each first move, the largest distance of a state from its nearest threat.
-    pub farthest: [Option<i32>; Move::ALL.len()],
 }
 
 #[derive(Clone, Debug)]
@@ -28,16 +25,20 @@ impl Layer {
     pub fn start(&mut self, state: &State) {
         self.nodes.clear();
         self.nodes.push(Node { state: state.clone(), first_moves: 0 });
-        self.farthest = Default::default();
     }
 
     /// Replaces the layer with the successors in which the player is not caught. `admits` receives
-    /// a state, a move, and the number of successors so far; it returns `None` to stop. Returns
-    /// false and keeps the layer if there are no successors, or if `admits` stops.
-    pub fn grow(&mut self, world: &World, mut admits: impl FnMut(&State, Move, usize) -> Option<bool>) -> bool {
+    /// a state, a move, and the number of successors so far; it returns `None` to stop. `reach`
+    /// receives a successor and the first moves that lead to it. Returns false and keeps the layer if
+    /// there are no successors, or if `admits` stops.
+    pub fn grow(
+        &mut self,
+        world: &World,
+        mut admits: impl FnMut(&State, Move, usize) -> Option<bool>,
+        mut reach: impl FnMut(&State, u8),
+    ) -> bool {
         self.next.clear();
         self.seen.clear();
-        let mut farthest = <[Option<i32>; Move::ALL.len()]>::default();
         for node in &self.nodes {
             for player_move in world.moves(&node.state) {
                 match admits(&node.state, player_move, self.next.len()) {
@@ -50,10 +51,7 @@ impl Layer {
                     continue;
                 }
                 let first_moves = if node.first_moves == 0 { 1 << player_move as u8 } else { node.first_moves };
-                let distance = threat_distance(world, &state);
-                for number in (0..farthest.len()).filter(|number| first_moves >> number & 1 == 1) {
-                    farthest[number] = farthest[number].max(Some(distance));
-                }
+                reach(&state, first_moves);
                 let index = *self.seen.entry(world.fingerprint(&state)).or_insert(self.next.len() as u32) as usize;
                 match self.next.get_mut(index) {
                     Some(seen) => seen.first_moves |= first_moves,
@@ -65,7 +63,6 @@ impl Layer {
             return false;
         }
         std::mem::swap(&mut self.nodes, &mut self.next);
-        self.farthest = farthest;
         true
     }
 

@@ -35,21 +35,32 @@ impl Planner for LookaheadPlanner {
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
         let mut meter = meter_with_default(budget);
         self.layer.start(state);
+        // For each first move, the largest distance of a state from its nearest threat.
+        let mut farthest = [None; Move::ALL.len()];
         for _ in 0..self.depth_ticks.min(LAST_TICK + 1 - state.tick()) {
-            if !self.layer.grow(world, |_, _, len| (len < LAYER_STATES_MAX && meter.tick().is_ok()).then_some(true)) {
+            let mut next = [None; Move::ALL.len()];
+            let has_room = |_: &State, _, len| (len < LAYER_STATES_MAX && meter.tick().is_ok()).then_some(true);
+            // Measured while the layer grows, because the budget covers this time.
+            let measure = |state: &State, first_moves: u8| {
+                let distance = threat_distance(world, state);
+                for number in (0..next.len()).filter(|number| first_moves >> number & 1 == 1) {
+                    next[number] = next[number].max(Some(distance));
+                }
+            };
+            if !self.layer.grow(world, has_room, measure) {
                 break;
             }
+            farthest = next;
         }
-        let moves =
-            self.layer.farthest.into_iter().zip(Move::ALL).filter_map(|(farthest, made)| Some((farthest?, made)));
-        let best = moves.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        // Of equal distances, the first in the order of `Move::ALL`.
+        let best = farthest.into_iter().zip(Move::ALL).rev().max_by_key(|&(distance, _)| distance);
         let simulated_ticks = meter.ticks();
         Ok(match best {
-            Some((_, player_move)) => {
+            Some((Some(_), player_move)) => {
                 let planned_tick = Some(self.layer.tick());
                 Choice { player_move, source: Source::Search, planned_tick, simulated_ticks }
             }
-            None => self.safest.fall_back(world, state, simulated_ticks),
+            _ => self.safest.fall_back(world, state, simulated_ticks),
         })
     }
 }
