@@ -55,9 +55,9 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// `write` sends a message, or `None` at the end. `read` waits for the next message; its thread
-    /// ends at the first that is no message, or when the connection is dropped and another message
-    /// has arrived.
+    /// `write` sends a message, or `None` at the end. `read` waits for the next message. Its thread
+    /// ends after the first result that is not a message, or when it receives a message after the
+    /// connection is dropped.
     pub fn new(
         mut write: impl FnMut(Option<&str>) -> io::Result<()> + Send + 'static,
         mut read: impl FnMut() -> Received + Send + 'static,
