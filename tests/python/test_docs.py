@@ -57,8 +57,8 @@ def steps(session: str) -> list[tuple[str, str]]:
     return list(zip(parts[1::2], parts[2::2]))
 
 
-def masked(text: str) -> list[str]:
-    """Returns the lines with single spaces, and without times and memory, which differ from run to run."""
+def masked(text: str) -> str:
+    """Returns the text with single spaces, and without times and memory, which differ from run to run."""
     lines: list[str] = []
     times: list[int] = []
     for line in text.strip().splitlines():
@@ -71,16 +71,18 @@ def masked(text: str) -> list[str]:
             for index in times:
                 if -index <= len(cells):
                     cells[index] = "#"
-        line = re.sub(r"\d+(\.\d+)?( ?)(ms|s|ticks/s)\b", r"#\2\3", " ".join(cells))
+        line = " ".join(cells)
         lines.append(re.sub(r"\d+\.\d+|\d+", "#", line) if line.startswith("decisions: ") else line)
-    return lines
+    return re.sub(r"\d+(\.\d+)?(\s?)(ms|s|ticks/s)\b", r"#\2\3", "\n".join(lines))
 
 
 def is_shown(expected: str, found: str) -> bool:
-    def pattern(line: str) -> str:
-        return "(.*\\n)*" if line == "..." else re.escape(line).replace(re.escape("[..]"), ".*") + "\\n"
-
-    return re.fullmatch("".join(map(pattern, masked(expected))), "".join(f"{line}\n" for line in masked(found))) is not None
+    """Compares words, since the length of a time decides where a line is wrapped. `[..]` stands for a part
+    of a line, and a line `...` for any number of lines."""
+    passages = f"\n{masked(expected)}\n".split("\n...\n")
+    patterns = (r"\s+".join(map(re.escape, passage.split())) for passage in passages)
+    pattern = r"\s([\s\S]*\s)?".join(patterns).replace(re.escape("[..]"), ".*")
+    return re.fullmatch(rf"\s*{pattern}\s*", f"\n{masked(found)}\n") is not None
 
 
 def check_output(page: str, shown: str, expected: str, run: Callable[[], str]) -> None:
