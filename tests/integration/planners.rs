@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use crate::common;
-use getaway::game::{Action, Direction, Layout, Move, POINTS_PER_TICK, Rules, State, World};
+use getaway::game::{Action, Direction, LAST_TICK, Layout, Move, POINTS_PER_TICK, Rules, State, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
 use getaway::planner::{Budget, CautiousRules, Choice, NAMES, ObservedThreat, Planner, Source, by_name};
 use getaway::solve::{Outcome, Solver, SolverOptions};
@@ -241,24 +241,20 @@ fn survival_with_unpredictable(layout: &Layout, unpredictable: usize) -> u32 {
 
 #[test]
 fn every_solution_is_confirmed_by_the_reference_model() {
-    let mazes = (0..12).map(|index| {
+    let mazes = (0..3).map(|index| {
         let (width, height) = [(15, 13), (17, 15), (21, 17)][index as usize % 3];
         let options = GeneratorOptions { width, height, braid_permille: 500, ..GeneratorOptions::default() };
         generate_nth(&options, 9, index).expect("a maze")
     });
-    let cities = (0..2).map(|index| {
-        let options = GeneratorOptions { kind: GeneratorKind::City, threats: 10, ..GeneratorOptions::default() };
-        generate_nth(&options, 9, index).expect("a city")
-    });
+    let options = GeneratorOptions { kind: GeneratorKind::City, threats: 10, ..GeneratorOptions::default() };
+    let city = generate_nth(&options, 9, 0).expect("a city");
     // In the no-jump variant, the player is doomed: it cannot get past the shark.
     let trap = Map { layout: Layout::parse("P...S").expect("a drawing"), ..our_map("snail") };
     let mut seen = Vec::new();
-    for map in common::our_maps().into_iter().chain(mazes).chain(cities).chain([trap]) {
-        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
-            // The small limit leaves some results undecided.
-            for limit in [Budget::ticks(60_000), Budget::ticks(700)] {
-                seen.push(check_solution(&map, &rules, limit));
-            }
+    for map in common::our_maps().into_iter().chain(mazes).chain([city, trap]) {
+        // The small limit leaves some results undecided.
+        for (rules, ticks) in [(Rules::BLITZ_2025, 60_000), (Rules::NO_JUMP, 60_000), (Rules::NO_JUMP, 700)] {
+            seen.push(check_solution(&map, &rules, Budget::ticks(ticks)));
         }
     }
     for outcome in [Outcome::Survives, Outcome::Doomed, Outcome::Undecided] {
@@ -283,4 +279,52 @@ fn check_solution(map: &Map, rules: &Rules, limit: Budget) -> Outcome {
         Outcome::Undecided => assert!(game.caught() || !game.over()),
     }
     solution.outcome
+}
+
+/// A labyrinth in which no line survives, with layers too wide for an exhaustive search.
+fn doomed(index: u64) -> World {
+    let options = GeneratorOptions {
+        kind: GeneratorKind::Labyrinth,
+        width: 15,
+        height: 13,
+        threats: 6,
+        styles: Style::ALL.to_vec(),
+        braid_permille: 250,
+    };
+    world(&generate_nth(&options, 7, index).expect("a map").layout, &Rules::NO_JUMP)
+}
+
+#[test]
+fn doomed_game_lasts_as_long_as_possible_and_is_not_searched_again() {
+    let world = doomed(19);
+    let mut planner = by_name("survival", 0).expect("a planner");
+    let mut state = world.start();
+    let first = planner.decide(&world, &state, Budget::ticks(2_000_000)).expect("a move");
+    let solution = Solver::new(SolverOptions::default()).solve(&world, &state, Budget::ticks(2_000_000));
+    assert!(solution.is_optimal() && solution.bound <= LAST_TICK);
+    assert_eq!(first.planned_tick, Some(solution.bound));
+    world.step_unchecked(&mut state, first.player_move);
+    while !state.is_over() {
+        let choice = planner.decide(&world, &state, Budget::ticks(2_000_000)).expect("a move");
+        assert_eq!((choice.source, choice.simulated_ticks), (Source::Plan, 0));
+        world.step_unchecked(&mut state, choice.player_move);
+    }
+    assert_eq!(state.tick(), solution.bound);
+}
+
+#[test]
+fn proof_with_small_budgets_continues_while_moves_are_played() {
+    let world = doomed(2);
+    let mut planner = by_name("survival", 0).expect("a planner");
+    let mut state = world.start();
+    let mut last_tick_searched = 0;
+    while !state.is_over() {
+        let choice = planner.decide(&world, &state, Budget::ticks(20_000)).expect("a move");
+        assert!(choice.simulated_ticks <= 20_000 + 1024, "{}", choice.simulated_ticks);
+        if choice.source == Source::Search {
+            last_tick_searched = state.tick();
+        }
+        world.step_unchecked(&mut state, choice.player_move);
+    }
+    assert!(last_tick_searched + 50 < state.tick(), "searched until tick {last_tick_searched} of {}", state.tick());
 }

@@ -49,7 +49,7 @@ fn certificate(world: &World, solution: &Solution) -> Certificate {
 fn search_in_pieces_gives_the_answer_of_an_uncut_one() {
     let mut random = Generator::from_seed(5);
     let (mut doomed, mut cuts) = (0, 0);
-    for (index, (layout, world)) in worlds(18).enumerate() {
+    for (index, (layout, world)) in worlds(9).enumerate() {
         let whole = solver().solve(&world, &world.start(), Budget::ticks(3_000_000));
         if !whole.is_optimal() {
             continue;
@@ -75,7 +75,7 @@ fn search_in_pieces_gives_the_answer_of_an_uncut_one() {
         assert_eq!(solution.outcome, whole.outcome, "map {index}");
         doomed += usize::from(whole.bound <= 2000);
     }
-    assert!(doomed >= 5 && cuts >= 40, "{doomed} doomed, {cuts} cuts");
+    assert!(doomed >= 2 && cuts >= 20, "{doomed} doomed, {cuts} cuts");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn search_is_saved_wherever_the_time_is_up() {
     let mut cuts = 0;
     for (index, (_, world)) in worlds(10).enumerate() {
         let mut solver = solver();
-        for piece in 0..150 {
+        for piece in 0..40 {
             // This clock advances by the same time at every reading, so all machines interrupt the
             // search at the same points.
             let clock = install(ManualTimeSource::with_reading(Duration::from_micros(20)));
@@ -98,7 +98,7 @@ fn search_is_saved_wherever_the_time_is_up() {
             cuts += 1;
         }
     }
-    assert!(cuts >= 300, "{cuts} cuts");
+    assert!(cuts >= 100, "{cuts} cuts");
 }
 
 /// The first of 20 generated maps that a search does not decide within its budget, the map's world,
@@ -106,9 +106,9 @@ fn search_is_saved_wherever_the_time_is_up() {
 fn undecided() -> (Layout, World, Vec<u8>) {
     let options = GeneratorOptions {
         kind: GeneratorKind::Labyrinth,
-        width: 15,
-        height: 13,
-        threats: 6,
+        width: 11,
+        height: 9,
+        threats: 4,
         styles: Style::ALL.to_vec(),
         braid_permille: 250,
     };
@@ -116,7 +116,7 @@ fn undecided() -> (Layout, World, Vec<u8>) {
         let layout = generate_nth(&options, 77, index).expect("a map").layout;
         let world = World::new(&layout, &Rules::NO_JUMP).expect("a world");
         let mut solver = solver();
-        let solution = solver.solve(&world, &world.start(), Budget::ticks(1_500_000));
+        let solution = solver.solve(&world, &world.start(), Budget::ticks(200_000));
         let bytes = save(&solver);
         (!solution.is_optimal()).then_some((layout, world, bytes))
     });

@@ -186,7 +186,7 @@ fn search_continues_from_its_file() {
         // Each run gets more time than the last, because it repeats work that the file omits, such
         // as searches for lines of moves.
         runs += 1;
-        let output = solve(&DOOMED, &file, &(100 * runs).to_string()).output().unwrap();
+        let output = solve(&DOOMED, &file, &(200 * runs).to_string()).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         notes.push(String::from_utf8(output.stderr).unwrap());
         let found = reports(&String::from_utf8(output.stdout).unwrap());
@@ -244,13 +244,13 @@ fn other_files_are_not_continued_and_stay_as_they_are() {
 fn killed_search_can_be_continued() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("search");
-    for kill in 0..12 {
+    for kill in 0..6 {
         let mut run = solve(&DOOMED, &file, "60000").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         // Each run starts with a save, so an early kill can interrupt a save.
-        sleep(Duration::from_millis(15 * kill));
+        sleep(Duration::from_millis(30 * kill));
         run.kill().unwrap();
         run.wait().unwrap();
-        let output = solve(&DOOMED, &file, "300").output().unwrap();
+        let output = solve(&DOOMED, &file, "100").output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{output:?}");
     }
 }
