@@ -27,7 +27,7 @@ class Rules(TypedDict, total=False):
     period_ticks: dict[Literal["lazy", "tease", "awake", "hungry", "insane"], int]
     """The ticks from one move of the threats to the next, by personality."""
     phase_clocks: dict[Literal["tease", "awake", "hungry", "insane"], int]
-    """The clock, which is the tick minus 1, after which each personality begins."""
+    """The clock value (the tick minus 1) after which each personality begins."""
     option_order: _Directions
     """The order of a tile's open directions."""
     shared_path_order: _Directions
@@ -41,7 +41,7 @@ class Rules(TypedDict, total=False):
     pick_scale: float
     """A pick uses `x - floor(x)`, where `x` is `pick_scale * sin(seed)`."""
     deer_shy_distance_squared: int
-    """A deer flees if the squared distance to the player is at most this value."""
+    """A deer heads for its spawn if the squared distance to the player is at most this value."""
     deer_view: _View
     """The player position that deer react to: that after its move or that before it."""
     shark_view: _View
@@ -100,7 +100,7 @@ def _short(moves: str) -> str:
 
 
 class Threat(NamedTuple):
-    """A threat, with its memory and the seed of its random numbers."""
+    """A threat, with its memory and the seed of its next pick."""
 
     style: Style
     """The style, which determines how the threat chooses its moves."""
@@ -109,7 +109,7 @@ class Threat(NamedTuple):
     direction: Literal["left", "right", "up", "down"] = "up"
     """The direction of the threat's last step; before its first step, the initial direction."""
     seed: int = 1
-    """The seed of the next random number of the threat."""
+    """The seed of the threat's next pick, which is pseudo-random."""
     remembered: tuple[int, int] | None = None
     """For an owl: the player's position that the owl remembers from its last look."""
     seen: tuple[int, int] | None = None

@@ -4,9 +4,10 @@ named! {
     /// The style of a threat, which determines how it moves. The description of each style ends
     /// with the server's internal name in parentheses.
     pub enum Style, "style" {
-        /// Moves straight on if possible, otherwise in a random open direction (`straitHead`).
+        /// Moves straight on if possible, otherwise in a pseudo-random open direction
+        /// (`straitHead`).
         Bull = "bull",
-        /// Picks a random open direction on every move (`girouette`).
+        /// Picks a pseudo-random open direction on every move (`girouette`).
         Goldfish = "goldfish",
         /// Follows a shortest path to the player (`aggressive`).
         Shark = "shark",

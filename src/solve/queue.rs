@@ -108,7 +108,7 @@ impl Queue {
         Some(job)
     }
 
-    /// Returns true if all sweeps in the queue are over the threats of one of the masks.
+    /// Returns true if the mask of every wide or reaching sweep in the queue is one of `masks`.
     pub fn has_only(&self, masks: &[Combination]) -> bool {
         self.jobs.iter().all(|job| match job.task {
             Task::Reach(mask) | Task::Wide { mask, .. } => masks.contains(&mask),
