@@ -118,7 +118,7 @@ class Recorder:
         """Appends a state, its actions and `notes` as a line. An OSError ends the recording."""
         if self._file.closed:
             return
-        # JSON has line ends only between tokens, where a space has the same meaning.
+        # JSON has line breaks only between tokens, where a space has the same meaning.
         frame = frame.translate({ord("\n"): " ", ord("\r"): " "})
         try:
             fields = "".join(f",{json.dumps(name)}:{json.dumps(note)}" for name, note in (notes or {}).items())

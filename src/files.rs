@@ -91,9 +91,9 @@ pub fn binary_kind(content: &[u8]) -> Option<&'static str> {
     kinds.into_iter().find(|(start, _)| content.starts_with(start)).map(|(_, kind)| kind)
 }
 
-/// Reads text as UTF-8 with `\n` at the end of each line. Accepts UTF-16 and the line ends `\r\n`
-/// and `\r`, and removes a byte order mark. Text without a mark is UTF-16 if one of its first two
-/// bytes is zero. Bytes that are not valid UTF-8 are passed on.
+/// Reads text as UTF-8 with `\n` at the end of each line. Accepts UTF-16 and the line endings
+/// `\r\n` and `\r`, and removes a byte order mark. Text without a mark is UTF-16 if one of its
+/// first two bytes is zero. Bytes that are not valid UTF-8 are passed on.
 #[derive(Debug)]
 pub struct TextReader<R> {
     input: R,
@@ -231,7 +231,7 @@ mod tests {
         ] {
             let content: Vec<u8> = content;
             assert_eq!(text(&content).expect("text"), "a é🚗\nb\n", "{content:02x?}");
-            // The reader keeps characters and line ends that lie across two blocks.
+            // The reader keeps characters and line endings that span two blocks.
             for block in 4..8 {
                 let mut read = String::new();
                 let mut reader = TextReader::new(io::BufReader::with_capacity(block, &content[..]));

@@ -107,7 +107,7 @@ class Bot:
         """The action for a state, or None to stay. The state is the server's message: JSON or a dict.
 
         A state with an earlier tick, another map or another number of threats starts a new game.
-        Releases the interpreter lock; Ctrl-C is handled after the decision.
+        Releases the GIL; Ctrl-C is handled after the decision.
 
         Raises:
             ValueError: if the state is invalid or inconsistent, or if a Python planner fails; the
@@ -119,7 +119,7 @@ class Bot:
     def play(self, game: Game, /) -> int:
         """Play a game to its end, message by message, and return the number of moves played.
 
-        Releases the interpreter lock; Ctrl-C is handled between decisions.
+        Releases the GIL; Ctrl-C is handled between decisions.
 
         Raises:
             ValueError: if the game's rules differ from the bot's, or if a Python planner fails.
@@ -409,7 +409,7 @@ class Game:
 
 @final
 class Batch:
-    """Many games that are stepped together, without the interpreter lock. Needs NumPy.
+    """Many games that are stepped together, without the GIL. Needs NumPy.
 
     The games are divided as evenly as possible among the maps, in the order of `maps`. If a game is
     over, the next step ignores its action and resets the game. `getaway.gymnasium` describes the
@@ -530,7 +530,7 @@ class Batch:
     def safe_moves(self, *, threads: int | None = None, budget_ticks: int = 100000, seed: int = 0) -> SafeMoves:
         """Judge every action of every game, like `getaway.safe_moves`.
 
-        The call releases the interpreter lock and can be interrupted with Ctrl-C. The result does
+        The call releases the GIL and can be interrupted with Ctrl-C. The result does
         not depend on the number of threads.
 
         Args:
@@ -626,7 +626,7 @@ class Solver:
 
         The search ends when it finds a line that survives, when it proves that no line is longer
         than the longest one found, or at a limit. Unless a time limit is reached, the same calls give
-        the same moves on every machine. The call releases the interpreter lock and can be interrupted
+        the same moves on every machine. The call releases the GIL and can be interrupted
         with Ctrl-C.
 
         Args:

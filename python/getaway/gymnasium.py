@@ -44,8 +44,8 @@ are in tiles, and all times are in ticks.
   odd.
 - `"state"`: `Box(-32768, 32767, (4 + 9 * threats,), int16)`. The complete state: the tick, the
   ticks since the threats last moved (before their first move, since the start), and the player's x
-  and y. Then for each threat, in map order: x, y, direction, style, the number of random numbers
-  drawn, the kind of the remembered position (0 none, 1 a position of the player, 2 a hawk's post),
+  and y. Then for each threat, in map order: x, y, direction, style, the number of its picks so far,
+  the kind of the remembered position (0 none, 1 a position of the player, 2 a hawk's post),
   the x and y of this position (-1 for none), and `idle_rounds` as in `getaway.Threat`. If a map has
   fewer threats, the remaining elements are -1.
 

@@ -35,7 +35,7 @@ pub struct Rules {
     pub deer_view: View,
     /// The player position that sharks chase.
     pub shark_view: View,
-    /// The length of the owls' cycles in ticks. The first cycle starts in tick 1. At least 1.
+    /// The length of the owls' cycles in ticks. The first cycle starts at tick 1. At least 1.
     pub owl_minute_ticks: u16,
     /// In this many ticks at the start of each cycle, owls look at the player when they move. At
     /// most `owl_minute_ticks`.

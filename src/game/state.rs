@@ -78,7 +78,7 @@ pub struct Threat {
     pub position: Position,
     /// The direction of the last step; before the first step, the direction picked at the start.
     pub direction: Direction,
-    /// The number of random numbers drawn so far. The next seed is `first_seed + draws`.
+    /// The number of picks so far. The next seed is `first_seed + draws`.
     pub draws: u16,
     /// For an owl: the player's position that it remembers from its last look.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -35,8 +35,8 @@ impl Savable {
     /// How far [`room`](Self::room) looks ahead.
     pub const ROOM_TICKS: u16 = 16;
 
-    /// Searches consecutive states of a game that did not survive. Calls `go_on` with the work so
-    /// far, and ends early if it returns false.
+    /// Searches consecutive states of a lost game. Calls `go_on` with the work so far, and ends early
+    /// if it returns false.
     pub fn find(world: &World, states: &[State], budget: Budget, go_on: &mut dyn FnMut(u64) -> bool) -> Self {
         let doomed = states.iter().position(State::is_caught);
         let found = Self { doomed, ..Self::default() };

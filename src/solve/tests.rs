@@ -114,8 +114,8 @@ fn model(world: &World, slice: Budget) -> Model<SMALL> {
     model
 }
 
-/// Whoever adds a rule has to decide here whether the automata ask the world for it. If not,
-/// `is_modelled` must refuse other values, because a proof about other threats would be false.
+/// Every rule is listed here. Either the automata ask the world for it, or `is_modelled` must refuse
+/// other values, because a proof about other threats would be false.
 #[test]
 fn rules_that_the_automata_do_not_ask_the_world_for_are_refused() {
     let server = Rules::BLITZ_2025;

@@ -163,7 +163,7 @@ impl Bot {
     /// The action for a state, or None to stay. The state is the server's message: JSON or a dict.
     ///
     /// A state with an earlier tick, another map or another number of threats starts a new game.
-    /// Releases the interpreter lock; Ctrl-C is handled after the decision.
+    /// Releases the GIL; Ctrl-C is handled after the decision.
     ///
     /// Raises:
     ///     ValueError: if the state is invalid or inconsistent, or if a Python planner fails; the
@@ -190,7 +190,7 @@ impl Bot {
 
     /// Play a game to its end, message by message, and return the number of moves played.
     ///
-    /// Releases the interpreter lock; Ctrl-C is handled between decisions.
+    /// Releases the GIL; Ctrl-C is handled between decisions.
     ///
     /// Raises:
     ///     ValueError: if the game's rules differ from the bot's, or if a Python planner fails.

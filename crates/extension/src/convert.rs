@@ -54,7 +54,7 @@ pub(crate) fn library_error(py: Python<'_>, error: &(dyn Error + 'static)) -> Py
     }
 }
 
-/// A Python exception that caused an error of the library. `drop` first takes the interpreter lock,
+/// A Python exception that caused an error of the library. `drop` first takes the GIL,
 /// if possible: without that lock, PyO3 would lock a mutex to queue the exception, and the mutex
 /// would stay locked in a process forked at that moment.
 #[derive(Debug)]

@@ -63,7 +63,7 @@ impl WorkerError {
 
 /// The jobs of a run.
 pub struct Jobs<Next, Work, Done> {
-    /// A line of JSON with the data that all jobs share, for another process.
+    /// The data that all jobs share, as the line of JSON that another process reads first.
     pub shared: String,
     /// Returns at most as many jobs as are wanted, or none if no job is available at present. If no
     /// job is in progress, there are then no further jobs.

@@ -35,7 +35,7 @@ struct Inbox {
 struct Content {
     bytes: VecDeque<u8>,
     is_woken: bool,
-    /// The peer sends no more bytes, or nobody reads them.
+    /// True if the peer sends no more bytes, or if they would not be read.
     has_ended: bool,
 }
 

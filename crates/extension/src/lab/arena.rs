@@ -117,7 +117,7 @@ fn row<'py>(py: Python<'py>, game: &GameRecord) -> PyResult<Bound<'py, PyDict>> 
 }
 
 /// The last series or dataset with its spec. Workers often do many jobs in a row with the same spec.
-/// A thread holds the mutex only while it holds the interpreter lock, so the mutex is free in a
+/// A thread holds the mutex only while it holds the GIL, so the mutex is free in a
 /// forked process.
 type Latest<T> = Mutex<Option<(String, Arc<T>)>>;
 
@@ -127,7 +127,7 @@ static DATASET: Latest<Dataset> = Mutex::new(None);
 /// Play the games in a JSON array, and return the record of each game as JSON. `series` is the spec
 /// of a series or ladder as JSON. `callables` maps names to Python planners.
 ///
-/// Releases the interpreter lock. Raises ValueError if the series is invalid or comes from another
+/// Releases the GIL. Raises ValueError if the series is invalid or comes from another
 /// build, or if a game is malformed, does not exist or fails.
 #[pyfunction]
 pub(crate) fn play_games(
@@ -144,7 +144,7 @@ pub(crate) fn play_games(
 
 /// Play and judge shards of a dataset. Return each shard's file in base64, as a JSON string.
 ///
-/// Releases the interpreter lock. `callables` maps names to Python planners. Raises ValueError if
+/// Releases the GIL. `callables` maps names to Python planners. Raises ValueError if
 /// the dataset is invalid or comes from another build, a shard does not exist, or a game fails.
 #[pyfunction]
 pub(crate) fn play_shards(
@@ -181,7 +181,7 @@ fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
 /// Run a solver on the instances at these indices, and return each unchecked answer as JSON.
 /// `benchmark` is the spec of the solver and the instances as JSON.
 ///
-/// Releases the interpreter lock. Raises ValueError if the spec is invalid or comes from another
+/// Releases the GIL. Raises ValueError if the spec is invalid or comes from another
 /// build, an index is too high, or a temporary file or the shell cannot be used.
 #[pyfunction]
 pub(crate) fn solve_instances(py: Python<'_>, benchmark: &str, instances: Vec<usize>) -> PyResult<Vec<String>> {

@@ -111,7 +111,7 @@ impl Observations {
     }
 }
 
-/// Many games that are stepped together, without the interpreter lock. Needs NumPy.
+/// Many games that are stepped together, without the GIL. Needs NumPy.
 ///
 /// The games are divided as evenly as possible among the maps, in the order of `maps`. If a game is
 /// over, the next step ignores its action and resets the game. `getaway.gymnasium` describes the
@@ -298,7 +298,7 @@ impl Batch {
         }
         let start = array.data();
         // SAFETY: `index` is below the array's length. The array is contiguous and aligned, and is
-        // neither freed nor resized while this thread holds the interpreter lock. The values are
+        // neither freed nor resized while this thread holds the GIL. The values are
         // read through a pointer, not a slice, because other threads may write to the array.
         let value_at = |index: usize| number(unsafe { start.add(index).read() });
         // A value is from 0 to 4 if and only if both `value` and `value + 3` fit into three bits.
@@ -591,7 +591,7 @@ impl Batch {
 
     /// Judge every action of every game, like `getaway.safe_moves`.
     ///
-    /// The call releases the interpreter lock and can be interrupted with Ctrl-C. The result does
+    /// The call releases the GIL and can be interrupted with Ctrl-C. The result does
     /// not depend on the number of threads.
     ///
     /// Args:

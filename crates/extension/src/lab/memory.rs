@@ -64,11 +64,11 @@ impl<T: Number> SharedMemory<T> {
         self.array.clone_ref(py).into_any()
     }
 
-    /// Returns the memory, which may be written even after the interpreter lock is released. Fails
+    /// Returns the memory, which may be written even after the GIL is released. Fails
     /// if the array is read-only or points to other memory.
     pub fn lend(&mut self, py: Python<'_>) -> PyResult<&mut [T]> {
         let name = self.name;
-        // SAFETY: the array is alive, and unchanged while this thread holds the interpreter lock.
+        // SAFETY: the array is alive, and unchanged while this thread holds the GIL.
         let (data, flags) = unsafe {
             let fields = &(*self.array.bind(py).as_array_ptr()).fields;
             (fields.data, fields.flags)
@@ -84,7 +84,7 @@ impl<T: Number> SharedMemory<T> {
         // SAFETY: the memory keeps its start and length while `_owner` exists. Every bit pattern is
         // valid for a `Number`. `&mut self` excludes a second slice from this method, and arrays
         // from Python are read through pointers. If Python code uses the array at the same time,
-        // the numbers are arbitrary, as with NumPy functions that release the interpreter lock.
+        // the numbers are arbitrary, as with NumPy functions that release the GIL.
         Ok(unsafe { slice::from_raw_parts_mut(self.start, self.len) })
     }
 }

@@ -82,7 +82,7 @@ impl Solver {
     ///
     /// The search ends when it finds a line that survives, when it proves that no line is longer
     /// than the longest one found, or at a limit. Unless a time limit is reached, the same calls give
-    /// the same moves on every machine. The call releases the interpreter lock and can be interrupted
+    /// the same moves on every machine. The call releases the GIL and can be interrupted
     /// with Ctrl-C.
     ///
     /// Args:
