@@ -156,7 +156,7 @@ class Map:
 
     @property
     def name(self) -> str:
-        """The map's name. For a map from disk, the name of its folder, or of its text file without the
+        """The map's name. For a map from disk, the name of its folder, or of its file without the
         extension.
         """
 
@@ -638,7 +638,7 @@ class Solver:
         """
 
 def load_map(map: str | PathLike[str]) -> Map:
-    """Load a map by its path (a folder or text file) or by its name. See `maps` for the names.
+    """Load a map by its path (a folder, text file or PNG) or by its name. See `maps` for the names.
 
     Raises:
         FileNotFoundError: if the map does not exist.

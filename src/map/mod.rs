@@ -1,5 +1,6 @@
 //! Reads, writes and generates maps. A map on disk is a folder with `layout.png` and `meta.json`,
-//! in the format of the real challenge, or a text file `NAME.txt` with one character per tile.
+//! in the format of the real challenge, a text file `NAME.txt` with one character per tile, or a
+//! picture `NAME.png` with one pixel per tile.
 
 use std::ffi::OsStr;
 use std::fs;

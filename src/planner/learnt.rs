@@ -2,9 +2,10 @@
 //! networks.
 //!
 //! The network scores one action at a time. Its inputs are the
-//! [features](crate::batch::FEATURES_ACTION) of the action, their mean and maximum over all open
-//! actions, and the [header](crate::batch::FEATURES_HEADER), scaled to at most 1. Hidden layers use
-//! rectified linear units. Sums have a fixed order, so the scores are the same on every machine.
+//! [features](crate::batch::Shape::FEATURES_ACTION) of the action, their mean and maximum over all
+//! open actions, and the [header](crate::batch::Shape::FEATURES_HEADER), scaled to at most 1.
+//! Hidden layers use rectified linear units. Sums have a fixed order, so the scores are the same on
+//! every machine.
 
 use std::sync::Arc;
 

@@ -1,5 +1,6 @@
 //! Certificates: proofs about a map, for a verifier that shares no game logic with the prover. Each
-//! line is a JSON object: a header, then one object per sweep, then a footer (`docs/proofs.md`).
+//! line is a JSON object: a header, then one object per sweep, then a footer
+//! (`instances/CERTIFICATES.md`).
 
 use std::fmt;
 use std::str::FromStr;

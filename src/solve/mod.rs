@@ -8,15 +8,16 @@
 //! tick in which the longest line ends. The far target is the last tick of the game or, once a
 //! bound excludes it, the middle between the line and the bound. A job either searches for lines or
 //! runs one *sweep*, for one of the targets. The queue runs the job of the kind that has cost the
-//! least work for its target so far, but at least `FIRST_WORK`; work on the less important target
-//! (the near one until the end of the game is excluded, then the far one) counts `SHARE` times. So
-//! cheap jobs run first, and expensive ones wait until the others have cost as much. A search
-//! continues where it stopped. A sweep may take `SHARE` times the work done for its target so far
-//! (as much for the less important target). If it hits this limit, it is lost, and comes back with
-//! twice the limit. The sweeps that are probably cheap are first tried out with a limit of
-//! `FIRST_WORK`. One of them, the *trial*, is for early targets, has all threats, and does not come
-//! back. A sweep that ends leaves *known sets*, which make later sweeps and searches for the target
-//! cheaper. That is all.
+//! least work for its target so far, where every kind starts with `FIRST_WORK`. Work on the less
+//! important target (the near one until the end of the game is excluded, then the far one) counts
+//! `SHARE` times; the survival search's own work counts `SHARE` times as well. So cheap jobs run
+//! first, and expensive ones wait until the others have cost as much. A search continues where it
+//! stopped. A sweep may take `SHARE` times the work done for its target so far (as much for the
+//! less important target). If it reaches this limit, its work is lost, and it returns to the queue
+//! with twice the limit. The sweeps that are probably cheap are first tried out with a limit of
+//! `FIRST_WORK`. One of them, the *trial*, is for early targets, has all threats, and is not
+//! repeated. A sweep that ends leaves *known sets*, which make later sweeps and searches for the
+//! target cheaper.
 //!
 //! # Why bounds hold
 //!
@@ -57,7 +58,7 @@
 //!
 //! Lines come from the survival search over single states (`survival`), a beam search over
 //! combinations (`beam`) or, if one combination cannot hold all threats, a large neighbourhood
-//! search and an exhaustive search. All skip the states that the known sets exclude.
+//! search and an exhaustive search. The first two skip the states that the known sets exclude.
 //!
 //! The approach follows merge-and-shrink heuristics for unsolvability (Hoffmann, Kissmann,
 //! Torralba: "Distance"? Who Cares? Tailoring Merge-and-Shrink Heuristics to Detect Unsolvability,

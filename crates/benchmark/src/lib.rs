@@ -1,6 +1,6 @@
 //! The public benchmark for solvers of the game. Its instances are the same, byte for byte, on
-//! every machine. Each [`Answer`] is checked: `getaway_reference`, a literal model of the rules,
-//! replays the line of moves and repeats the proof. The crate prints nothing.
+//! every machine. Each [`Answer`] is checked: the literal model of the rules, `getaway_reference`,
+//! replays the line of moves, and `getaway_verifier` repeats the proof. The crate prints nothing.
 
 #[cfg(unix)]
 mod external;

@@ -1,6 +1,6 @@
 //! The extension module `getaway._getaway`. The doc comments of exported items become docstrings,
-//! which `tools/stub.py` copies to `python/getaway/__init__.pyi`. Searches release the interpreter
-//! lock. Errors become Python exceptions, and panics become `RuntimeError`.
+//! which `tools/stub.py` copies to `python/getaway/__init__.pyi`. Searches release the GIL.
+//! Errors become Python exceptions, and panics become `RuntimeError`.
 
 mod bot;
 mod callables;

@@ -73,7 +73,7 @@ impl Map {
         Self::drawn("rows", rows, name, difficulty)
     }
 
-    /// The map's name. For a map from disk, the name of its folder, or of its text file without the
+    /// The map's name. For a map from disk, the name of its folder, or of its file without the
     /// extension.
     #[getter]
     fn name(&self) -> &str {
@@ -163,7 +163,7 @@ fn map_error(error: MapError) -> PyErr {
     }
 }
 
-/// Load a map by its path (a folder or text file) or by its name. See `maps` for the names.
+/// Load a map by its path (a folder, text file or PNG) or by its name. See `maps` for the names.
 ///
 /// Raises:
 ///     FileNotFoundError: if the map does not exist.
