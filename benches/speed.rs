@@ -1,4 +1,5 @@
-//! Measures how many ticks per second the simulator reaches at best: `cargo bench --package getaway-benches --bench speed`.
+//! Measures how many ticks per second the simulator reaches at best:
+//! `cargo bench --package getaway-benches --bench speed`.
 //!
 //! On a shared machine, other processes distort an average, so this bench reports the speed of the
 //! fastest of many short runs.

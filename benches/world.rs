@@ -1,6 +1,6 @@
 //! Measures the speed of stepping games, loading maps and copying states. The benchmarks are named
-//! `GROUP/MAP`. `cargo bench --package getaway-benches --bench world -- --test` runs each of them once, with the same inputs
-//! and checks.
+//! `GROUP/MAP`. `cargo bench --package getaway-benches --bench world -- --test` runs each of them
+//! once, with the same inputs and checks.
 //!
 //! `step` and `step_no_jump` replay a complete game, and `step_random` plays random moves. `load`
 //! builds a world from the files of a map, or from a picture in memory (`open-64x64`). `routes`

@@ -27,7 +27,7 @@
 //!
 //! `simulate` alone means `simulate(random)`. Iterative sampling is `step(repeat(100, simulate))`,
 //! nested Monte Carlo search of level 1 is `step(lookahead(simulate))`, and UCT is
-//! `step(repeat(100, select(1.41, simulate)))`.
+//! `step(repeat(100, select(0.5, simulate)))`.
 //!
 //! **Guarantees.** The result is the best of *all* sequences evaluated since the last reset. A
 //! limit on evaluations is never exceeded. Without a time limit or deadline, equal seeds give equal
