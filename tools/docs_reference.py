@@ -297,7 +297,7 @@ def run_cell(source: str, namespace: dict[str, Any]) -> list[str]:
         exec(compile(tree, "cell", "exec"), namespace)
         value = eval(compile(ast.Expression(last.value), "cell", "eval"), namespace) if isinstance(last, ast.Expr) else None
     shown = [code(printed.getvalue().rstrip(), "text")] if printed.getvalue() else []
-    # An empty line would end the HTML block in Markdown. Line ends in a framed page are encoded,
+    # An empty line would end the HTML block in Markdown. Line breaks in a framed page are encoded,
     # not removed, because the page's security policy contains hashes of its style and script.
     for form, line_end in (("_repr_html_", "&#10;"), ("_repr_svg_", " ")):
         drawn = getattr(value, form)() if value is not None and hasattr(value, form) else None

@@ -53,22 +53,22 @@ PYTHON_PLANNER = re.compile(r"(?:[^\W_][\w.@+-]*=)?\s*([^:=]+:[^:=]+)")
 
 
 def eval(planners: _Names, maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Evaluates planners on the given maps, or on all bundled maps if none are given."""
+    """Evaluate planners on the given maps, or on all bundled maps if none are given."""
     return _run("eval", [], address, options, [*_words("--planner", _list(planners)), *_words("--map", _list(maps))])
 
 
 def battle(left: str, right: str, maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Compares two planners in paired games."""
+    """Compare two planners in paired games."""
     return _run("battle", [left, right], address, options, _words("--map", _list(maps)))
 
 
 def tournament(entrants: _Names, maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Compares all pairs of entrants, or only those with the first entrant if `gauntlet=True`."""
+    """Compare all pairs of entrants, or only those with the first entrant if `gauntlet=True`."""
     return _run("tournament", _list(entrants), address, options, _words("--map", _list(maps)))
 
 
 def ladder(folder: str | Path, added: _Names = (), maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Adds entrants to the ladder in a folder, and runs the ladder for `minutes`. Without
+    """Add entrants to the ladder in a folder, and run the ladder for `minutes`. Without
     `minutes`, the run ends when no game is left to play; see `getaway ladder --help`.
     """
     return _run("ladder", [str(folder)], address, options, [*_words("--add", _list(added)), *_words("--map", _list(maps))])
@@ -83,7 +83,7 @@ def dataset(
     address: str | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Writes a dataset to the folder `out`; `getaway.dataset.load` reads it."""
+    """Write a dataset to the folder `out`; `getaway.dataset.load` reads it."""
     more = [*_words("--planner", _list(planners)), *_words("--states", states), *_words("--out", out)]
     return _run("dataset", _list(maps), address, options, more)
 

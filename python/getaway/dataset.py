@@ -50,7 +50,7 @@ _LINE_BYTES_MAX = 1 << 20
 
 
 def describe(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Returns the settings of a dataset, including the names of its `maps` and `planners`.
+    """Return the settings of a dataset, including the names of its `maps` and `planners`.
 
     Raises:
         ValueError: if the folder does not contain a dataset.
@@ -70,7 +70,7 @@ def describe(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def load(folder: str | os.PathLike[str]) -> npt.NDArray[np.void]:
-    """Returns all records of a complete dataset, in the same order on every machine.
+    """Return all records of a complete dataset, in the same order on every machine.
 
     Raises:
         ValueError: if the folder does not contain a complete dataset.
@@ -86,7 +86,7 @@ def load(folder: str | os.PathLike[str]) -> npt.NDArray[np.void]:
 
 
 def to_parquet(folder: str | os.PathLike[str]) -> Path:
-    """Writes a complete dataset to `dataset.parquet` in its folder, with pyarrow; returns the path.
+    """Write a complete dataset to `dataset.parquet` in its folder, with pyarrow; return the path.
 
     A field with several numbers becomes a column of fixed-length lists; observations are flattened.
 

@@ -126,7 +126,7 @@ _BOARD_OPTIONS = ("map", "no_jump", "rules")
 
 
 def spawn_seeds(seed: int | Sequence[int], count: int) -> list[int]:
-    """Returns `count` independent seeds of 128 bits, from NumPy's `SeedSequence.spawn`.
+    """Return `count` independent seeds of 128 bits, from NumPy's `SeedSequence.spawn`.
 
     Neighbouring seeds generate the same maps: game 1 of `envs.reset(seed=1)` and game 0 of
     `envs.reset(seed=2)` both have seed 2. Seeds from this function do not overlap, whatever the
@@ -238,7 +238,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         return self._single.state
 
     def get_state(self) -> getaway.State:
-        """Returns the current state, which `set_state` and the option `state` of `reset` accept."""
+        """Return the current state, which `set_state` and the option `state` of `reset` accept."""
         return self._single.state
 
     def set_state(self, state: getaway.State) -> tuple[npt.NDArray[Any], dict[str, Any]]:
@@ -253,7 +253,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         return result
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Returns the mask that MaskablePPO expects: True for each action that is not blocked."""
+        """Return the mask that MaskablePPO expects: True for each action that is not blocked."""
         return self._single.action_mask().astype(np.bool_)
 
     def reset(
@@ -431,7 +431,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return [int(self.np_random.integers(1 << 32)) if each is None else int(each) for each in seed]
 
     def get_state(self) -> npt.NDArray[np.int16]:
-        """Returns the states of all games, each as a "state" observation."""
+        """Return the states of all games, each as a "state" observation."""
         return self._batch.get_state()
 
     def set_state(
@@ -543,7 +543,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return observations.copy() if self._copy else observations
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Returns a mask of shape (num_envs, 5): True for each action that is not blocked."""
+        """Return a mask of shape (num_envs, 5): True for each action that is not blocked."""
         return self._batch.action_masks.astype(np.bool_)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:

@@ -81,7 +81,7 @@ class ChaseVecEnv(VecEnv):  # type: ignore[misc]
         return info | {"episode": {"r": float(self._returns[game]), "l": int(self._lengths[game])}}
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Returns a mask of shape (num_envs, 5): True for each action that is not blocked."""
+        """Return a mask of shape (num_envs, 5): True for each action that is not blocked."""
         return self.envs.action_masks()
 
     def close(self) -> None:
