@@ -24,7 +24,7 @@ impl<const N: usize> Pursuer<N> {
     pub fn possible_ids(&mut self, board: &Board<N>, tick: usize) -> Checked<Vec<u32>> {
         match self.style() {
             Style::Owl if board.ticks[tick].owl_moves != 0 => {
-                Err(format!("an owl cannot join in tick {tick}, when its memory matters"))
+                Err(format!("an owl cannot join at tick {tick}, when its memory matters"))
             }
             Style::Owl => self.on_each_tile(board),
             Style::Hawk => {

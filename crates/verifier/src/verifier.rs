@@ -104,10 +104,10 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         }
         let (found, claimed) = (game.tick, certificate.final_tick);
         if found != claimed {
-            return Err(format!("the line ends in tick {found}, not in {claimed}"));
+            return Err(format!("the line ends at tick {found}, not at {claimed}"));
         }
         if claimed > certificate.bound_tick {
-            return Err(format!("the line ends in tick {claimed}, after the bound of {}", certificate.bound_tick));
+            return Err(format!("the line ends at tick {claimed}, after the bound of {}", certificate.bound_tick));
         }
         Ok(())
     }
@@ -375,7 +375,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
             player.is_within(&known.cover.tiles(&ids, &self.pursuers))
         };
         let is_kept = player.is_within(&self.target.allowed[tick]) && self.known[tick].iter().all(has_line);
-        if is_kept { Ok(()) } else { Err(format!("the sweep rules out the line in tick {tick}")) }
+        if is_kept { Ok(()) } else { Err(format!("the sweep rules out the line at tick {tick}")) }
     }
 }
 

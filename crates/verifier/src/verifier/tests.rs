@@ -115,7 +115,7 @@ fn owl_whose_memory_matters_joins_only_from_a_known_set() {
     let tick = remembers.expect("it looks in ten ticks of sixty");
     let step = Step { known: Vec::new(), ..step(tick, 70, &[1], false) };
     let error = verifier.sweep(&step).expect_err("it can remember anything");
-    assert!(error.contains("an owl cannot join in tick"), "{error}");
+    assert!(error.contains("an owl cannot join at tick"), "{error}");
     sweep(&mut verifier, &[1], 80, false);
     assert_eq!(verifier.sweep(&step), Ok(false));
 }

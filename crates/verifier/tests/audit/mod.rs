@@ -248,7 +248,7 @@ impl Audit {
             (tick, bound) = (tick.max(solution.final_tick), bound.min(solution.bound));
             if tick > bound {
                 let verdict = verified.map_or_else(|error| format!("refused, {error}"), |_| "accepted".to_owned());
-                return Err(context(&format!("a line ends in tick {tick}, after the bound of {bound}: {verdict}")));
+                return Err(context(&format!("a line ends at tick {tick}, after the bound of {bound}: {verdict}")));
             }
             verified.map_err(|error| context(&format!("a true certificate is refused, {error}")))?;
             is_doomed |= solution.outcome == Outcome::Doomed;
@@ -281,7 +281,7 @@ impl Audit {
                 let longest =
                     if is_same { longest } else { search(&world(layout, &certificate.rules), self.search_steps).tick };
                 if certificate.bound_tick < longest {
-                    return Err(format!("accepted, but a line ends in tick {longest}\n{certificate}"));
+                    return Err(format!("accepted, but a line ends at tick {longest}\n{certificate}"));
                 }
                 counts.accepted += 1;
             }
