@@ -139,7 +139,8 @@ fn connect(url: &str, is_stopped: &dyn Fn() -> bool) -> Result<Connection, Bridg
     socket::connect(request()?, stream, is_stopped).map_err(|reason| error(reason.to_string()))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::io::Write;
     use std::net::TcpListener;

@@ -83,7 +83,8 @@ fn memory_kib(process: u32) -> u64 {
     value.and_then(|value| value.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::process::{self, Command};
     use std::sync::mpsc;
