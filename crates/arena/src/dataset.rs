@@ -323,16 +323,12 @@ impl Dataset {
             },
             done: |shard: usize, Shard(content): Shard| {
                 if !self.is_shard(shard, &content) {
-                    let why = format!("expected shard {shard}, found other data");
-                    return ControlFlow::Break(Err(WorkerError::Process(why)));
+                    return Err(WorkerError::Process(format!("expected shard {shard}, found other data")));
                 }
-                on_shard(shard, &content).map_break(Ok)
+                Ok(on_shard(shard, &content))
             },
         };
-        match workers.run::<_, _, _, DatasetError>(stop, jobs)? {
-            ControlFlow::Break(result) => Ok(ControlFlow::Break(result?)),
-            ControlFlow::Continue(()) => Ok(ControlFlow::Continue(())),
-        }
+        workers.run(stop, jobs)
     }
 
     /// True if the shard exists and the content has the shard's length and header.

@@ -309,17 +309,12 @@ impl Series {
             next: |count| missing.by_ref().take(count).collect(),
             work: |&index: &usize, is_stopped: &dyn Fn() -> bool| self.play_one(index, &host, is_stopped),
             done: |index: usize, game| {
-                let Some(slot) = games.get_mut(index) else {
-                    return ControlFlow::Break(Err(WorkerError::Process(format!("unknown game {index}"))));
-                };
-                *slot = Some(game);
-                on_game(index, games).map_break(Ok)
+                let unknown = || WorkerError::Process(format!("unknown game {index}"));
+                *games.get_mut(index).ok_or_else(unknown)? = Some(game);
+                Ok(on_game(index, games))
             },
         };
-        match workers.run(stop, jobs)? {
-            ControlFlow::Break(result) => Ok(ControlFlow::Break(result?)),
-            ControlFlow::Continue(()) => Ok(ControlFlow::Continue(())),
-        }
+        workers.run(stop, jobs)
     }
 
     /// Returns a new bot for the game at this index; `None` if an external bot plays the game.

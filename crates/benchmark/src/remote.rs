@@ -67,7 +67,7 @@ enum Returned {
 
 /// Like [`run`] on each of the instances, but on `workers`. Calls `on_answer` with each
 /// checked answer, in any order. Once `stop` is set, no more instances start, and the call returns
-/// after the next answer of another process, or after those of the threads. Fails if the solver is
+/// soon if another process runs them, or after the answers of the threads. Fails if the solver is
 /// invalid, a map cannot be read or has a wrong hash, or a worker fails.
 pub fn run_all<B>(
     benchmark: &Benchmark,
@@ -86,20 +86,16 @@ pub fn run_all<B>(
             run(benchmark, instances[index], &solver, limits).map(|answer| Some(Returned::Checked(answer)))
         },
         done: |index: usize, returned| {
-            let Some(&instance) = instances.get(index) else {
-                return ControlFlow::Break(Err(WorkerError::Process(format!("unknown instance {index}"))));
-            };
+            let unknown = || WorkerError::Process(format!("unknown instance {index}"));
+            let &instance = instances.get(index).ok_or_else(unknown)?;
             let answer = match returned {
                 Returned::Checked(answer) => answer,
                 Returned::Unchecked(attempt) => attempt.check(benchmark, instance, &solver, limits),
             };
-            on_answer(instance, answer).map_break(Ok)
+            Ok(on_answer(instance, answer))
         },
     };
-    match workers.run::<_, _, _, BenchmarkError>(stop, jobs)? {
-        ControlFlow::Break(result) => Ok(ControlFlow::Break(result?)),
-        ControlFlow::Continue(()) => Ok(ControlFlow::Continue(())),
-    }
+    workers.run(stop, jobs)
 }
 
 #[cfg(test)]

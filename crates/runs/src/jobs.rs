@@ -11,7 +11,8 @@ use std::fmt::Display;
 use std::io::{self, BufRead, Write};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError, mpsc};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -66,26 +67,28 @@ pub struct Jobs<Next, Work, Done> {
     /// The data that all jobs share, as the line of JSON that another process reads first.
     pub shared: String,
     /// Returns at most as many jobs as are wanted, or none if no job is available at present. If no
-    /// job is in progress, there are then no further jobs.
+    /// job is in progress, there are then no further jobs. Called at least every 50 ms, with 0 if no
+    /// job is wanted, so that a run can do other work.
     pub next: Next,
     /// Does a job on a thread of this process. May return `None` once its second argument returns
     /// true.
     pub work: Work,
     /// Gets each job with its result. Like `next`, runs on the thread that calls [`Workers::run`].
+    /// Fails if another process returned an invalid job or result.
     pub done: Done,
 }
 
 impl Workers {
     /// Runs jobs until there are no more, `done` breaks, or `stop` is set. Once `stop` is set, no
     /// more jobs start. Threads then abandon their jobs; errors of another process are ignored, and
-    /// the run ends after its next result.
+    /// the run ends after its next result or within 50 ms.
     pub fn run<Job, R, B, E>(
         self,
         stop: &AtomicBool,
         jobs: Jobs<
             impl FnMut(usize) -> Vec<Job>,
             impl Fn(&Job, &dyn Fn() -> bool) -> Result<Option<R>, E> + Sync,
-            impl FnMut(Job, R) -> ControlFlow<B>,
+            impl FnMut(Job, R) -> Result<ControlFlow<B>, WorkerError>,
         >,
     ) -> Result<ControlFlow<B>, E>
     where
@@ -106,7 +109,7 @@ fn run_on_threads<Job: Send, R: Send, B, E: From<WorkerError> + Send>(
     stop: &AtomicBool,
     mut next: impl FnMut(usize) -> Vec<Job>,
     work: impl Fn(&Job, &dyn Fn() -> bool) -> Result<Option<R>, E> + Sync,
-    mut done: impl FnMut(Job, R) -> ControlFlow<B>,
+    mut done: impl FnMut(Job, R) -> Result<ControlFlow<B>, WorkerError>,
 ) -> Result<ControlFlow<B>, E> {
     let ended = AtomicBool::new(false);
     let is_stopped = || stop.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed);
@@ -131,8 +134,7 @@ fn run_on_threads<Job: Send, R: Send, B, E: From<WorkerError> + Send>(
         let mut in_progress = 0;
         let flow = loop {
             // Asks only for jobs that start at once, because later jobs may depend on their results.
-            let wanted = if is_stopped() { 0 } else { threads - in_progress };
-            for job in if wanted > 0 { next(wanted) } else { Vec::new() } {
+            for job in next(if is_stopped() { 0 } else { threads - in_progress }) {
                 in_progress += 1;
                 to_workers.send(job).expect("the threads wait for jobs");
             }
@@ -141,10 +143,13 @@ fn run_on_threads<Job: Send, R: Send, B, E: From<WorkerError> + Send>(
             }
             let Ok((job, result)) = results.recv_timeout(ASK_INTERVAL) else { continue };
             in_progress -= 1;
-            match result.map(|result| result.map(|result| done(job, result))) {
-                Ok(Some(ControlFlow::Break(result))) => break Ok(ControlFlow::Break(result)),
-                Ok(_) => {}
-                Err(error) => break Err(error),
+            let flow = match result {
+                Ok(Some(result)) => done(job, result).map_err(E::from),
+                Ok(None) => continue,
+                Err(error) => Err(error),
+            };
+            if !matches!(flow, Ok(ControlFlow::Continue(()))) {
+                break flow;
             }
         };
         ended.store(true, Ordering::Relaxed);
@@ -166,53 +171,55 @@ impl Channel {
         shared: &str,
         stop: &AtomicBool,
         mut next: impl FnMut(usize) -> Vec<Job>,
-        mut done: impl FnMut(Job, R) -> ControlFlow<B>,
+        mut done: impl FnMut(Job, R) -> Result<ControlFlow<B>, WorkerError>,
     ) -> Result<ControlFlow<B>, WorkerError> {
+        let Self { input, mut output, process } = self;
         let is_stopped = || stop.load(Ordering::Relaxed);
-        let next = |count| if is_stopped() { Vec::new() } else { next(count) };
-        let done = |job, result| {
-            done(job, result).map_break(Some)?;
-            if is_stopped() { ControlFlow::Break(None) } else { ControlFlow::Continue(()) }
-        };
-        match self.exchange(shared, next, done) {
-            Ok(ControlFlow::Break(Some(result))) => Ok(ControlFlow::Break(result)),
-            Err(error) if !is_stopped() => Err(error),
-            _ => Ok(ControlFlow::Continue(())),
-        }
-    }
-
-    fn exchange<Job: Serialize + DeserializeOwned, R: DeserializeOwned, B>(
-        mut self,
-        shared: &str,
-        mut next: impl FnMut(usize) -> Vec<Job>,
-        mut done: impl FnMut(Job, R) -> ControlFlow<B>,
-    ) -> Result<ControlFlow<B>, WorkerError> {
-        writeln!(self.output, "{shared}").and_then(|()| self.output.flush()).map_err(WorkerError::process)?;
-        let mut in_progress = 0_usize;
-        for line in self.input.lines() {
-            let line = line.map_err(WorkerError::process)?;
-            let message: Message<Job, R> =
-                serde_json::from_str(&line).map_err(|error| WorkerError::Process(format!("{error} in {line:.200}")))?;
-            match message {
-                Message::Want(count) => {
-                    let jobs = next(count);
-                    in_progress += jobs.len();
-                    let sent = write_line(&mut self.output, &jobs).and_then(|()| self.output.flush());
-                    sent.map_err(WorkerError::process)?;
-                }
-                Message::Played(job, result) => {
-                    in_progress = in_progress.saturating_sub(1);
-                    if let ControlFlow::Break(result) = done(job, result) {
-                        return Ok(ControlFlow::Break(result));
+        let (sender, lines) = mpsc::sync_channel(1);
+        // Lines have no deadline, so a thread waits for them. It ends when the process does.
+        let read = move || input.lines().try_for_each(|line| sender.send(line));
+        thread::Builder::new().spawn(read).map_err(WorkerError::Threads)?;
+        let mut exchange = || {
+            writeln!(output, "{shared}").and_then(|()| output.flush()).map_err(WorkerError::process)?;
+            let mut in_progress = 0_usize;
+            loop {
+                let line = match lines.recv_timeout(ASK_INTERVAL) {
+                    Ok(line) => line.map_err(WorkerError::process)?,
+                    Err(RecvTimeoutError::Timeout) if is_stopped() => return Ok(ControlFlow::Continue(())),
+                    Err(RecvTimeoutError::Timeout) => {
+                        next(0);
+                        continue;
                     }
+                    Err(RecvTimeoutError::Disconnected) if in_progress == 0 && next(1).is_empty() => {
+                        return Ok(ControlFlow::Continue(()));
+                    }
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return Err(WorkerError::process("the other process ended before all jobs were done"));
+                    }
+                };
+                let message = serde_json::from_str::<Message<Job, R>>(&line);
+                match message.map_err(|error| WorkerError::Process(format!("{error} in {line:.200}")))? {
+                    Message::Want(count) => {
+                        let jobs = next(if is_stopped() { 0 } else { count });
+                        in_progress += jobs.len();
+                        let sent = write_line(&mut output, &jobs).and_then(|()| output.flush());
+                        sent.map_err(WorkerError::process)?;
+                    }
+                    Message::Played(job, result) => {
+                        in_progress = in_progress.saturating_sub(1);
+                        let flow = done(job, result)?;
+                        if flow.is_break() || is_stopped() {
+                            return Ok(flow);
+                        }
+                        next(0);
+                    }
+                    Message::Error(error) => return Err(WorkerError::Process(error)),
                 }
-                Message::Error(error) => return Err(WorkerError::Process(error)),
             }
-        }
-        if in_progress == 0 && next(1).is_empty() {
-            return Ok(ControlFlow::Continue(()));
-        }
-        Err(WorkerError::process("the other process ended before all jobs were done"))
+        };
+        let flow = exchange();
+        drop(process);
+        if is_stopped() && flow.is_err() { Ok(ControlFlow::Continue(())) } else { flow }
     }
 }
 
@@ -230,7 +237,7 @@ mod tests {
         let next = |count| jobs.by_ref().take(count).collect();
         let flow = channel.run("{}", &AtomicBool::new(false), next, |job: usize, result: f64| {
             results.push((job, result));
-            ControlFlow::<()>::Continue(())
+            Ok(ControlFlow::<()>::Continue(()))
         });
         (flow.map(|_| results).map_err(|error| error.to_string()), fs::read_to_string(file.path()).expect("text"))
     }
@@ -267,7 +274,7 @@ mod tests {
             let done = |job, result: usize| {
                 assert_eq!(job, result);
                 sum += result;
-                ControlFlow::<()>::Continue(())
+                Ok(ControlFlow::<()>::Continue(()))
             };
             let jobs = Jobs { shared: String::new(), next: |count| jobs.by_ref().take(count).collect(), work, done };
             let flow = Workers::Threads(3).run(&AtomicBool::new(false), jobs);

@@ -1,14 +1,14 @@
-//! Runs a ladder: threads or another process play the games, and a loop reads requests and reports
-//! the results.
+//! Runs a ladder: threads or another process play the games. Between two games, the calling thread
+//! reads requests and reports the results.
 
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use std::{iter, mem};
 
 use super::store::{LadderError, LadderRequest, Store, Waiting};
 use super::{Event, IN_PROGRESS_MAX, Ladder, LadderMap, LadderStanding, Settings};
@@ -21,7 +21,7 @@ use crate::series::{Series, SeriesError, SeriesOptions};
 use getaway::game::World;
 use getaway::map::Map;
 use getaway::planner::PlannerHost;
-use getaway_runs::{Jobs, WorkerError, Workers};
+use getaway_runs::{Jobs, Workers};
 
 /// Interval between checks for work, requests and results.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
@@ -61,26 +61,28 @@ pub enum LadderNews<'a> {
     Standing(&'a LadderStanding),
 }
 
-struct Shared {
+struct Run {
     ladder: Ladder,
     store: Store,
-    series: Arc<Series>,
+    /// The series of the current entrants, which the workers read.
+    series: Arc<Mutex<Arc<Series>>>,
     /// Events that are not written yet. No game is started until all of them are written.
     unsaved: Vec<Event>,
     /// The ids of refused requests. If the file of such a request cannot be removed, the request is
     /// still not answered again.
     refused: HashSet<String>,
-    /// Saved games that have not been reported yet.
-    news: Vec<NumberedGame>,
+    /// Saved games that have not been reported yet, with their numbers.
+    news: Vec<(u64, GameRecord)>,
     notes: Vec<String>,
-    error: Option<SeriesError>,
     has_changed: bool,
     is_waiting: bool,
-}
-
-struct NumberedGame {
-    number: u64,
-    record: GameRecord,
+    was_idle: bool,
+    started: Instant,
+    /// The times of the last look at the requests, report of the standing and attempt to write the
+    /// unsaved events.
+    looked: Option<Instant>,
+    reported: Option<Instant>,
+    retried: Instant,
 }
 
 /// Runs a ladder until `stop` is set or the time is up. Without a time limit, the run also ends
@@ -94,7 +96,7 @@ struct NumberedGame {
 /// that plays the games fails.
 pub fn run_ladder(
     options: &LadderOptions<'_>,
-    mut workers: Workers,
+    workers: Workers,
     stop: &AtomicBool,
     report: &mut dyn FnMut(LadderNews<'_>),
 ) -> Result<LadderStanding, LadderError> {
@@ -112,65 +114,47 @@ pub fn run_ladder(
         ladder.apply(event)
     };
     let store = Store::open(options.folder, &settings, read)?;
-    let spec = series.spec();
+    let shared = series.spec();
     let series = series.with_planners(ladder.entrants(), options.host)?;
-    let shared = Mutex::new(Shared::new(ladder, store, series));
+    let run = Run::new(ladder, store, series);
+    let (series, run) = (Arc::clone(&run.series), RefCell::new(run));
     let host = ExternalHost::new(options.external.clone());
     let ended = AtomicBool::new(false);
-    // Killed when the ladder ends, so that this process does not wait for games in progress.
-    let process = match &mut workers {
-        Workers::Process(channel) => Some(mem::replace(&mut channel.process, Box::new(()))),
-        Workers::Threads(_) => None,
-    };
     let ahead_min = if let Workers::Threads(threads) = workers { threads.max(AHEAD_MIN) } else { AHEAD_MIN };
     let jobs = Jobs {
-        shared: spec,
-        // Waits for a game. Workers with games in progress ask again later.
-        next: |count| {
-            while !ended.load(Ordering::Relaxed) {
-                let mut guard = lock(&shared);
-                let games = guard.start(count, ahead_min);
-                if !games.is_empty() || guard.ladder.in_progress() > 0 {
-                    return games;
-                }
-                drop(guard);
-                thread::sleep(POLL_INTERVAL);
+        shared,
+        // If no game is in progress, waits for one, because the workers would end otherwise.
+        next: |count| loop {
+            let mut run = run.borrow_mut();
+            if !run.goes_on(options, stop, report) {
+                ended.store(true, Ordering::Relaxed);
+                return Vec::new();
             }
-            Vec::new()
+            let games = run.start(count, ahead_min);
+            // Games that have ended stay in progress until they are written.
+            let ended = run.unsaved.iter().filter(|event| matches!(event, Event::Game(_))).count();
+            if count == 0 || !games.is_empty() || run.ladder.in_progress() > ended {
+                return games;
+            }
+            drop(run);
+            thread::sleep(POLL_INTERVAL);
         },
-        work: |game: &LadderJob, is_stopped: &dyn Fn() -> bool| {
-            let series = Arc::clone(&lock(&shared).series);
-            game.play(&series, &host, is_stopped)
-        },
+        work: |game: &LadderJob, is_stopped: &dyn Fn() -> bool| game.play(&current(&series), &host, is_stopped),
         done: |_: LadderJob, record| {
-            lock(&shared).save(Event::Game(Box::new(record)));
-            ControlFlow::<()>::Continue(())
+            run.borrow_mut().save(Event::Game(Box::new(record)));
+            Ok(ControlFlow::<()>::Continue(()))
         },
     };
-    let result = thread::scope(|scope| {
-        let run = || {
-            if let Err(error) = workers.run::<_, _, _, SeriesError>(&ended, jobs) {
-                lock(&shared).error = Some(error);
-            }
-        };
-        let result = match thread::Builder::new().spawn_scoped(scope, run) {
-            Ok(_) => watch(options, &shared, stop, report),
-            Err(error) => Err(SeriesError::from(WorkerError::Threads(error)).into()),
-        };
-        ended.store(true, Ordering::Relaxed);
-        drop(process);
-        result
-    });
-    let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Try once more to write the unsaved events, and report the games that `watch` has not
-    // reported.
-    shared.save_again();
-    let standing = shared.ladder.standing();
-    for NumberedGame { number, record } in std::mem::take(&mut shared.news) {
-        report_game(report, &shared.series, number, &record);
-    }
+    let result: Result<_, SeriesError> = workers.run(&ended, jobs);
+    let mut run = run.into_inner();
+    // Try once more to write the unsaved events.
+    run.save_again();
+    run.show(report);
+    let standing = run.ladder.standing();
     report(LadderNews::Standing(&standing));
-    result.map(|()| standing)
+    let _: ControlFlow<()> = result?;
+    let has_stopped = options.time.is_some() || stop.load(Ordering::Relaxed);
+    if has_stopped || !standing.entrants.is_empty() { Ok(standing) } else { Err(LadderError::Empty) }
 }
 
 fn settings(options: &LadderOptions<'_>, series: &Series) -> Settings {
@@ -185,82 +169,81 @@ fn report_game(report: &mut dyn FnMut(LadderNews<'_>), series: &Series, number: 
     }
 }
 
-fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
+fn current(series: &Mutex<Arc<Series>>) -> Arc<Series> {
+    Arc::clone(&series.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn watch(
-    options: &LadderOptions<'_>,
-    shared: &Mutex<Shared>,
-    stop: &AtomicBool,
-    report: &mut dyn FnMut(LadderNews<'_>),
-) -> Result<(), LadderError> {
-    let end = options.time.map(|time| Instant::now() + time);
-    let (mut reported, mut retried): (Option<Instant>, Instant) = (None, Instant::now());
-    let mut was_idle = false;
-    loop {
-        let mut guard = lock(shared);
-        guard.answer_requests(options);
-        if retried.elapsed() >= RETRY_INTERVAL {
-            guard.save_again();
-            retried = Instant::now();
-        }
-        let (news, notes) = (std::mem::take(&mut guard.news), std::mem::take(&mut guard.notes));
-        let (error, series) = (guard.error.take(), Arc::clone(&guard.series));
-        let is_due = guard.has_changed && reported.is_none_or(|reported| reported.elapsed() >= REPORT_INTERVAL);
-        let standing = is_due.then(|| guard.ladder.standing());
-        guard.has_changed &= !is_due;
-        let (is_empty, is_idle) = (guard.ladder.entrants().is_empty(), guard.is_idle());
-        drop(guard);
-        for NumberedGame { number, record } in &news {
-            report_game(report, &series, *number, record);
-        }
-        notes.into_iter().for_each(|note| report(LadderNews::Note(note)));
-        if let Some(standing) = standing {
-            report(LadderNews::Standing(&standing));
-            reported = Some(Instant::now());
-        }
-        if let Some(error) = error {
-            return Err(error.into());
-        }
-        if stop.load(Ordering::Relaxed) || end.is_some_and(|end| Instant::now() >= end) {
-            return Ok(());
-        }
-        if is_idle && !was_idle && options.time.is_some() {
-            report(LadderNews::Note("no game is left to play; the ladder waits for new entrants".to_owned()));
-        }
-        was_idle = is_idle;
-        if options.time.is_none() && is_idle {
-            return if is_empty { Err(LadderError::Empty) } else { Ok(()) };
-        }
-        thread::sleep(POLL_INTERVAL);
-    }
-}
-
-impl Shared {
+impl Run {
     fn new(ladder: Ladder, store: Store, series: Series) -> Self {
+        let now = Instant::now();
         Self {
             ladder,
             store,
-            series: Arc::new(series),
+            series: Arc::new(Mutex::new(Arc::new(series))),
             unsaved: Vec::new(),
             refused: HashSet::new(),
             news: Vec::new(),
             notes: Vec::new(),
-            error: None,
             has_changed: true,
             is_waiting: false,
+            was_idle: false,
+            started: now,
+            looked: None,
+            reported: None,
+            retried: now,
         }
+    }
+
+    /// Answers requests and reports what is new, unless this was done a moment ago. Returns false if
+    /// the run ends.
+    fn goes_on(
+        &mut self,
+        options: &LadderOptions<'_>,
+        stop: &AtomicBool,
+        report: &mut dyn FnMut(LadderNews<'_>),
+    ) -> bool {
+        let is_past = |time: Option<Instant>, interval| time.is_none_or(|time| time.elapsed() >= interval);
+        if self.is_idle() || is_past(self.looked, POLL_INTERVAL) {
+            self.answer_requests(options);
+            self.looked = Some(Instant::now());
+        }
+        if is_past(Some(self.retried), RETRY_INTERVAL) {
+            self.save_again();
+            self.retried = Instant::now();
+        }
+        self.show(report);
+        if self.has_changed && is_past(self.reported, REPORT_INTERVAL) {
+            report(LadderNews::Standing(&self.ladder.standing()));
+            (self.has_changed, self.reported) = (false, Some(Instant::now()));
+        }
+        if stop.load(Ordering::Relaxed) || options.time.is_some_and(|time| self.started.elapsed() >= time) {
+            return false;
+        }
+        let is_idle = self.is_idle();
+        let was_idle = std::mem::replace(&mut self.was_idle, is_idle);
+        if is_idle && !was_idle && options.time.is_some() {
+            report(LadderNews::Note("no game is left to play; the ladder waits for new entrants".to_owned()));
+        }
+        options.time.is_some() || !is_idle
+    }
+
+    /// Reports the games and notes that have not been reported.
+    fn show(&mut self, report: &mut dyn FnMut(LadderNews<'_>)) {
+        let series = current(&self.series);
+        for (number, record) in std::mem::take(&mut self.news) {
+            report_game(report, &series, number, &record);
+        }
+        std::mem::take(&mut self.notes).into_iter().for_each(|note| report(LadderNews::Note(note)));
     }
 
     /// Starts at most `count` games.
     fn start(&mut self, count: usize, ahead_min: usize) -> Vec<LadderJob> {
-        if !self.unsaved.is_empty() || self.error.is_some() {
+        if !self.unsaved.is_empty() {
             return Vec::new();
         }
         let ahead_max = (self.ladder.games() as usize / AHEAD_DIVISOR).clamp(ahead_min, IN_PROGRESS_MAX);
         let count = count.min(ahead_max.saturating_sub(self.ladder.in_progress()));
-        iter::repeat_with(|| self.ladder.next()).map_while(|job| job).take(count).collect()
+        std::iter::repeat_with(|| self.ladder.next()).map_while(|job| job).take(count).collect()
     }
 
     /// Writes an event to the journal and applies it. If writing fails, or if earlier events are
@@ -291,7 +274,7 @@ impl Shared {
         self.has_changed = true;
         let Some(record) = game else { return };
         let name = record.planner.clone();
-        self.news.push(NumberedGame { number: self.ladder.games(), record });
+        self.news.push((self.ladder.games(), record));
         if let Some(reason) = self.ladder.reason_to_set_aside(&name) {
             self.notes.push(format!("{name} is set aside: {reason}"));
             self.save(Event::SetAside { name, reason, at: now() });
@@ -344,8 +327,9 @@ impl Shared {
                 let mut entrants = self.ladder.entrants();
                 let spec = spec_in(from, entrant.spec);
                 entrants.push(format!("{name}={spec}"));
-                let series = self.series.with_planners(entrants, options.host);
-                self.series = Arc::new(series.map_err(|error| format!("cannot add {text}: {error}"))?);
+                let series = current(&self.series).with_planners(entrants, options.host);
+                let series = series.map_err(|error| format!("cannot add {text}: {error}"))?;
+                *self.series.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(series);
                 self.notes.push(format!("{name} is added"));
                 self.save(Event::Add { name, spec, at, request: request_id });
             }
@@ -405,15 +389,15 @@ mod tests {
     }
 
     /// Opens a ladder without starting games.
-    fn open(options: &LadderOptions<'_>) -> Shared {
+    fn open(options: &LadderOptions<'_>) -> Run {
         let series = Series::new(options.maps, options.series.clone()).expect("a series");
         let mut ladder = Ladder::new(vec!["hall".to_owned()], 1);
         let read = |event: Event| ladder.apply(event);
         let store = Store::open(options.folder, &settings(options, &series), read).expect("a ladder");
-        Shared::new(ladder, store, series)
+        Run::new(ladder, store, series)
     }
 
-    fn open_with_entrant(options: &LadderOptions<'_>) -> Shared {
+    fn open_with_entrant(options: &LadderOptions<'_>) -> Run {
         let mut shared = open(options);
         request(options.folder, Path::new(""), LadderRequest::Add("a=random".to_owned())).expect("a request");
         shared.answer_requests(options);
@@ -448,7 +432,7 @@ mod tests {
         let mut shared = open_with_entrant(&options);
         let job = shared.start(1, 1).remove(0);
         let host = ExternalHost::new(ExternalOptions::default());
-        let record = job.play(&shared.series, &host, &|| false).expect("no error").expect("a record");
+        let record = job.play(&current(&shared.series), &host, &|| false).expect("no error").expect("a record");
         let foreign = GameRecord { planner: "b".to_owned(), ..record.clone() };
         for record in [&foreign, &record, &record] {
             shared.save(Event::Game(Box::new(record.clone())));
