@@ -1,5 +1,5 @@
 //! Measures the games per second of a series, and the overhead of a series over plain games, which
-//! the bench plays by calling `play` directly. Each round plays the plain games, the series on one
+//! the bench plays by calling [`Player::play`] directly. Each round plays the plain games, the series on one
 //! thread, and the series on two. On a shared machine, the ratio of two times in one round is more
 //! stable than the times, so the bench prints the median of the rounds' ratios. All scores must
 //! equal those of the plain games.
@@ -13,7 +13,7 @@ use getaway::bot::{Bot, BotOptions};
 use getaway::game::{Rules, World};
 use getaway::map::{Map, MapLibrary};
 use getaway::search::Budget;
-use getaway_arena::{Games, Series, SeriesOptions, play};
+use getaway_arena::{ExternalHost, ExternalOptions, Games, Player, Series, SeriesOptions};
 
 const MAPS: [&str; 4] = ["corner-shop", "crossroads", "roundabout", "snail"];
 const PLANNERS: [&str; 2] = ["safest", "survival"];
@@ -41,14 +41,15 @@ fn scores_in_series(series: &Series, threads: usize) -> Vec<u32> {
 }
 
 fn plain_scores(series: &Series, worlds: &[World]) -> Vec<u32> {
+    let host = ExternalHost::new(ExternalOptions::default());
     let score = |index| {
         let key = series.key(index);
         let planner = PLANNERS[key.planner].parse().expect("a planner");
         let seed = series.seed(key.map, key.sample);
         let options = BotOptions { planner, seed, budget: BUDGET, ..BotOptions::default() };
-        let (world, mut bot) = (&worlds[key.map], Bot::new(options).expect("a planner"));
-        match play(world, &mut bot, |_, _| ControlFlow::<()>::Continue(())) {
-            Ok(ControlFlow::Continue(state)) => world.score(&state),
+        let (world, mut player) = (&worlds[key.map], Player::Bot(Box::new(Bot::new(options).expect("a planner"))));
+        match player.play(world, (&host, ""), &|| false, &mut |_, _| {}) {
+            Ok(Some(played)) => world.score(&played.state),
             _ => panic!("the game was stopped"),
         }
     };

@@ -1,42 +1,168 @@
-//! Plays games locally with the server's messages.
+//! Plays games locally with the server's messages: with a planner's bot in this process, or with an
+//! external bot.
 
-use std::ops::ControlFlow;
+use std::io;
+use std::time::Duration;
 
 use thiserror::Error;
 
-use getaway::bot::{Bot, BotError, Decision};
-use getaway::game::{State, World};
+use super::entrant::Entrant;
+use super::external::{ExternalBot, ExternalGame, ExternalHost};
+use super::record::{Cost, ExternalRecord, MovesFingerprint, SourceCounts, Times};
+use super::series::SeriesError;
+use getaway::bot::{Bot, BotError, BotOptions, Decision, OptionsError};
+use getaway::game::{Action, Move, Plan, State, World};
+use getaway::planner::{PlannerHost, PlannerSpec};
 use getaway::protocol::GameMessage;
+use getaway::recording::WireNotes;
 
 pub const TEAM: &str = "local";
 
 #[derive(Debug, Error)]
-#[error("tick {tick}: {source}")]
-pub struct GameError {
-    /// The tick of the message that the bot could not answer.
-    pub tick: u16,
-    pub source: BotError,
+pub enum GameError {
+    /// The bot rejects a message, or its external planner fails.
+    #[error("tick {tick}: {source}")]
+    Bot {
+        /// The tick of the message that the bot could not answer.
+        tick: u16,
+        source: BotError,
+    },
+    /// The log of an external bot cannot be written.
+    #[error("external bots: {0}")]
+    Log(#[source] io::Error),
 }
 
-/// Plays a game until it ends or `watch` breaks. `watch` receives each state except the last, with
-/// the bot's decision.
-///
-/// # Errors
-/// When the bot rejects a message, or its external planner fails.
-pub fn play<B>(
-    world: &World,
-    bot: &mut Bot,
-    mut watch: impl FnMut(&State, &Decision) -> ControlFlow<B>,
-) -> Result<ControlFlow<B, State>, GameError> {
-    let mut state = world.start();
-    while !state.is_over() {
-        let decision = bot
-            .next_action(&GameMessage::of(world, &state, TEAM))
-            .map_err(|source| GameError { tick: state.tick(), source })?;
-        if let ControlFlow::Break(reason) = watch(&state, &decision) {
-            return Ok(ControlFlow::Break(reason));
+/// Describes a player.
+#[derive(Clone, Debug)]
+pub enum PlayerSpec {
+    Planner(PlannerSpec),
+    External(ExternalBot),
+}
+
+impl PlayerSpec {
+    /// Finds the planner or external bot of an entrant. `host` finds external planners.
+    ///
+    /// # Errors
+    /// When the planner is invalid, or the bot has no command.
+    pub fn find(entrant: &Entrant, host: Option<&dyn PlannerHost>) -> Result<Self, SeriesError> {
+        match entrant.bot()? {
+            Some(bot) => Ok(Self::External(bot)),
+            None => Ok(Self::Planner(PlannerSpec::find(&entrant.spec, host)?)),
         }
-        world.step_unchecked(&mut state, decision.player_move);
     }
-    Ok(ControlFlow::Continue(state))
+
+    /// Returns a player for a new game. The planner replaces that of `options`, of which an external
+    /// bot gets only the seed.
+    pub fn player(&self, options: BotOptions) -> Result<Player, OptionsError> {
+        match self.clone() {
+            Self::Planner(planner) => Ok(Player::Bot(Box::new(Bot::new(BotOptions { planner, ..options })?))),
+            Self::External(bot) => Ok(Player::External { bot, seed: options.seed }),
+        }
+    }
+}
+
+pub enum Player {
+    Bot(Box<Bot>),
+    External { bot: ExternalBot, seed: u64 },
+}
+
+/// A player's answer to a state.
+pub enum Answer<'a> {
+    Decision(&'a Decision),
+    Command {
+        /// The accepted command; empty if none arrived in time.
+        actions: &'a [Action],
+        wire: WireNotes,
+    },
+}
+
+pub struct PlayedGame {
+    /// The last state.
+    pub state: State,
+    pub moves: MovesFingerprint,
+    pub line: Plan,
+    pub simulated_ticks: u64,
+    pub sources: SourceCounts,
+    /// Number of mispredicted threat moves, as counted by the bot; 0 for external bots.
+    pub mispredictions: u32,
+    pub times: Times,
+    pub cost: Cost,
+    pub external: Option<ExternalRecord>,
+}
+
+impl PlayedGame {
+    pub(super) fn new(world: &World) -> Self {
+        let (state, mut moves) = (world.start(), MovesFingerprint::default());
+        moves.add(world.player(&state));
+        Self {
+            state,
+            moves,
+            line: Plan::default(),
+            simulated_ticks: 0,
+            sources: SourceCounts::default(),
+            mispredictions: 0,
+            times: Times::default(),
+            cost: Cost::default(),
+            external: None,
+        }
+    }
+
+    /// Plays a tick; the game must not be over.
+    pub(super) fn step(&mut self, world: &World, player_move: Move) {
+        self.line.0.push(player_move);
+        world.step_unchecked(&mut self.state, player_move);
+        self.moves.add(world.player(&self.state));
+    }
+}
+
+impl Player {
+    /// Plays a game. Returns `None` if it was stopped. `watch` gets each state except the last with
+    /// the player's answer. `host` starts an external bot, and `log_name` is the name of its log.
+    ///
+    /// # Errors
+    /// When the bot rejects a message, its external planner fails, or the log of an external bot
+    /// cannot be written.
+    pub fn play(
+        &mut self,
+        world: &World,
+        (host, log_name): (&ExternalHost, &str),
+        is_stopped: &dyn Fn() -> bool,
+        watch: &mut dyn FnMut(&State, Answer<'_>),
+    ) -> Result<Option<PlayedGame>, GameError> {
+        let bot = match self {
+            Self::Bot(bot) => bot,
+            Self::External { bot, seed } => {
+                let game = ExternalGame { bot, world, seed: *seed, log_name };
+                return host.play(game, is_stopped, watch).map_err(GameError::Log);
+            }
+        };
+        let (start, mut played) = (thread_time(), PlayedGame::new(world));
+        while !played.state.is_over() {
+            let decision = bot
+                .next_action(&GameMessage::of(world, &played.state, TEAM))
+                .map_err(|source| GameError::Bot { tick: played.state.tick(), source })?;
+            watch(&played.state, Answer::Decision(&decision));
+            if is_stopped() {
+                return Ok(None);
+            }
+            played.simulated_ticks += decision.simulated_ticks;
+            played.sources.add(decision.source);
+            played.times.add(decision.elapsed);
+            played.step(world, decision.player_move);
+        }
+        played.mispredictions = bot.mispredictions_by_threat().iter().sum();
+        let cpu_ms = u64::try_from(thread_time().saturating_sub(start).as_millis()).unwrap_or(u64::MAX);
+        Ok(Some(PlayedGame { cost: Cost { cpu_ms, memory_kib: 0 }, ..played }))
+    }
+}
+
+#[cfg(unix)]
+fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+#[cfg(not(unix))]
+fn thread_time() -> Duration {
+    Duration::ZERO
 }

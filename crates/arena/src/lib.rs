@@ -51,11 +51,11 @@ pub use dataset::{Dataset, DatasetError, DatasetOptions, GAME_STATES, Observatio
 pub use entrant::{Entrant, shown_names};
 pub use eval::{MapEvaluation, MeanCost, PlannerEvaluation, Summary, evaluate};
 pub use external::{
-    BridgeError, BridgeReport, ExternalBot, ExternalGame, ExternalOptions, ExternalTick, PlayedGame, Program,
-    ProgramEnd, SILENT_TICKS_MAX, STARTUP_TIME, Transport, bridge, play_external,
+    BridgeError, BridgeReport, ExternalBot, ExternalHost, ExternalOptions, Program, ProgramEnd, SILENT_TICKS_MAX,
+    STARTUP_TIME, Transport, bridge,
 };
 pub use external_summary::{ExternalSummary, LATE_SHARE, external_summaries};
-pub use game::{GameError, TEAM, play};
+pub use game::{Answer, GameError, PlayedGame, Player, PlayerSpec, TEAM};
 pub use ladder::{
     EntrantState, LadderError, LadderGame, LadderNews, LadderOptions, LadderRequest, LadderRow, LadderStanding,
     LadderText, PairResult, VersionTest, entrant_names, ladder_page, request, run_ladder,

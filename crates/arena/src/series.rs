@@ -6,21 +6,19 @@
 
 use std::collections::HashSet;
 use std::hash::Hasher;
-use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use thiserror::Error;
 
 use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names};
-use super::external::{ExternalBot, ExternalGame, ExternalHost, ExternalOptions, PlayedGame};
-use super::game::{GameError, play};
-use super::record::{Cost, GameRecord, MovesFingerprint, SourceCounts, Times};
+use super::external::{ExternalBot, ExternalHost, ExternalOptions};
+use super::game::{GameError, PlayerSpec};
+use super::record::GameRecord;
 use fnv::FnvHasher;
-use getaway::bot::{Bot, BotOptions, OptionsError};
-use getaway::game::{Layout, POINTS_PER_TICK, Plan, Rules, State, World, WorldError};
+use getaway::bot::{BotOptions, OptionsError};
+use getaway::game::{Layout, POINTS_PER_TICK, Rules, World, WorldError};
 use getaway::map::Map;
 use getaway::planner::{PlannerError, PlannerHost, PlannerSpec};
 use getaway::search::{Budget, Generator};
@@ -63,8 +61,8 @@ pub enum SeriesError {
     #[error(transparent)]
     Workers(#[from] WorkerError),
     /// The log of an external bot cannot be written.
-    #[error("external bots: {0}")]
-    External(#[source] io::Error),
+    #[error(transparent)]
+    External(GameError),
     #[error(transparent)]
     Planner(#[from] PlannerError),
     #[error(transparent)]
@@ -115,14 +113,8 @@ pub struct Series {
     external: ExternalOptions,
     entrants: Vec<Entrant>,
     names: Vec<String>,
-    players: Vec<Player>,
+    players: Vec<PlayerSpec>,
     maps: Arc<[SeriesMap]>,
-}
-
-#[derive(Clone, Debug)]
-enum Player {
-    Bot(PlannerSpec),
-    External(ExternalBot),
 }
 
 /// The games of a series by index; `None` for a game that has not been played yet.
@@ -181,10 +173,7 @@ impl Series {
         let entrants: Vec<Entrant> = planners.iter().map(|text| Entrant::parse(text)).collect();
         let (mut labels, mut players) = (HashSet::new(), Vec::new());
         for entrant in &entrants {
-            players.push(match entrant.bot()? {
-                Some(bot) => Player::External(bot),
-                None => Player::Bot(PlannerSpec::find(&entrant.spec, host)?),
-            });
+            players.push(PlayerSpec::find(entrant, host)?);
             if !labels.insert(entrant.label()) {
                 return Err(SeriesError::PlannerTwice(entrant.label().to_owned()));
             }
@@ -216,15 +205,15 @@ impl Series {
     /// Returns the external bot at an index of the entrants, or `None` if the entrant is a planner.
     pub fn external_bot(&self, planner: usize) -> Option<&ExternalBot> {
         match &self.players[planner] {
-            Player::External(bot) => Some(bot),
-            Player::Bot(_) => None,
+            PlayerSpec::External(bot) => Some(bot),
+            PlayerSpec::Planner(_) => None,
         }
     }
 
     pub(super) fn planner(&self, planner: usize) -> Option<&PlannerSpec> {
         match &self.players[planner] {
-            Player::External(_) => None,
-            Player::Bot(planner) => Some(planner),
+            PlayerSpec::External(_) => None,
+            PlayerSpec::Planner(planner) => Some(planner),
         }
     }
 
@@ -317,21 +306,6 @@ impl Series {
         workers.run(stop, jobs)
     }
 
-    /// Returns a new bot for the game at this index; `None` if an external bot plays the game.
-    pub(super) fn bot(&self, index: usize) -> Result<Option<Bot>, SeriesError> {
-        let GameKey { sample, map, planner } = self.key(index);
-        let Player::Bot(planner) = &self.players[planner] else { return Ok(None) };
-        let SeriesOptions { rules, budget, .. } = self.options;
-        let (planner, seed) = (planner.clone(), self.seed(map, sample));
-        Ok(Some(Bot::new(BotOptions { planner, seed, rules, budget, ..BotOptions::default() })?))
-    }
-
-    pub(super) fn aborted(&self, index: usize, source: GameError) -> SeriesError {
-        let GameKey { sample, map, planner } = self.key(index);
-        let (name, planner) = (self.maps[map].name.clone(), self.names[planner].clone());
-        SeriesError::Game { map: name, planner, seed: self.seed(map, sample), source: Box::new(source) }
-    }
-
     /// Plays a game. Returns `None` if the game was abandoned.
     pub(super) fn play_one(
         &self,
@@ -339,97 +313,44 @@ impl Series {
         host: &ExternalHost,
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Option<GameRecord>, SeriesError> {
-        let key = self.key(index);
-        if let Some(bot) = self.external_bot(key.planner) {
-            return self.play_external(key, bot, host, is_stopped);
-        }
-        let Some(mut bot) = self.bot(index)? else { return Ok(None) };
-        let world = &self.maps[key.map].world;
-        let start = thread_time();
-        let (mut simulated_ticks, mut sources, mut times) = (0, SourceCounts::default(), Times::default());
-        let (mut moves, mut line) = (MovesFingerprint::default(), Plan::default());
-        let played = play(world, &mut bot, |state, decision| {
-            moves.add(world.player(state));
-            line.0.push(decision.player_move);
-            simulated_ticks += decision.simulated_ticks;
-            sources.add(decision.source);
-            times.add(decision.elapsed);
-            if is_stopped() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        let ended = played.map_err(|source| self.aborted(index, source))?;
-        let ControlFlow::Continue(state) = ended else { return Ok(None) };
-        moves.add(world.player(&state));
-        let mispredictions = bot.mispredictions_by_threat().iter().sum();
-        let record = self.record(key, &state, &moves, sources, times);
-        let cpu_ms = u64::try_from(thread_time().saturating_sub(start).as_millis()).unwrap_or(u64::MAX);
-        let cost = Cost { cpu_ms, memory_kib: 0 };
-        Ok(Some(GameRecord { line, simulated_ticks, mispredictions, cost, ..record }))
-    }
-
-    /// Returns a record whose `line`, `simulated_ticks`, `mispredictions`, `cost` and `external`
-    /// have their default values.
-    fn record(
-        &self,
-        GameKey { sample, map, planner }: GameKey,
-        state: &State,
-        moves: &MovesFingerprint,
-        sources: SourceCounts,
-        times: Times,
-    ) -> GameRecord {
-        let SeriesMap { name, layout, world, .. } = &self.maps[map];
+        let GameKey { sample, map, planner } = self.key(index);
+        let (SeriesMap { name, layout, world, .. }, seed) = (&self.maps[map], self.seed(map, sample));
         let SeriesOptions { rules, budget, .. } = self.options;
+        let options = BotOptions { seed, rules, budget, ..BotOptions::default() };
+        let file: String = file_name(&self.names[planner]).chars().take(NAME_CHARS_MAX).collect();
+        let log_name = format!("{}-{file}-{}-{}.log", planner + 1, file_name(name), sample + 1);
+        let played = self.players[planner].player(options)?.play(world, (host, &log_name), is_stopped, &mut |_, _| {});
+        let played = played.map_err(|source| match source {
+            GameError::Log(_) => SeriesError::External(source),
+            source => {
+                let planner = self.names[planner].clone();
+                SeriesError::Game { map: name.clone(), planner, seed, source: Box::new(source) }
+            }
+        });
+        let Some(played) = played? else { return Ok(None) };
         let entrant = &self.entrants[planner];
-        GameRecord {
+        Ok(Some(GameRecord {
             map: name.clone(),
             layout: layout.clone(),
             planner: entrant.label().to_owned(),
             spec: entrant.name.as_ref().map(|_| entrant.spec.clone()),
             sample,
-            seed: self.seed(map, sample),
+            seed,
             rules,
             budget,
-            score: world.score(state),
-            final_tick: state.tick(),
-            caught: state.is_caught(),
-            moves: moves.text(),
-            line: Plan::default(),
-            simulated_ticks: 0,
-            sources,
-            mispredictions: 0,
-            times,
-            cost: Cost::default(),
-            external: None,
-        }
+            score: world.score(&played.state),
+            final_tick: played.state.tick(),
+            caught: played.state.is_caught(),
+            moves: played.moves.text(),
+            line: played.line,
+            simulated_ticks: played.simulated_ticks,
+            sources: played.sources,
+            mispredictions: played.mispredictions,
+            times: played.times,
+            cost: played.cost,
+            external: played.external,
+        }))
     }
-
-    fn play_external(
-        &self,
-        key: GameKey,
-        bot: &ExternalBot,
-        host: &ExternalHost,
-        is_stopped: &dyn Fn() -> bool,
-    ) -> Result<Option<GameRecord>, SeriesError> {
-        let GameKey { sample, map, planner } = key;
-        let (SeriesMap { name, world, .. }, seed) = (&self.maps[map], self.seed(map, sample));
-        let entrant: String = file_name(&self.names[planner]).chars().take(NAME_CHARS_MAX).collect();
-        let log_name = format!("{}-{entrant}-{}-{}.log", planner + 1, file_name(name), sample + 1);
-        let game = ExternalGame { bot, world, seed, log_name: &log_name };
-        let played = host.play(game, is_stopped, &mut |_| {}).map_err(SeriesError::External)?;
-        let Some(PlayedGame { state, record: external, moves, line, times, cost }) = played else { return Ok(None) };
-        let record = self.record(key, &state, &moves, (&external).into(), times);
-        Ok(Some(GameRecord { line, cost, external: Some(external), ..record }))
-    }
-}
-
-#[cfg(unix)]
-fn thread_time() -> Duration {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    Duration::try_from(time).unwrap_or_default()
-}
-
-#[cfg(not(unix))]
-fn thread_time() -> Duration {
-    Duration::ZERO
 }
 
 fn file_name(map: &str) -> String {

@@ -6,7 +6,7 @@ use getaway::bot::OptionsError;
 use getaway::map::{GeneratorError, MapError};
 use getaway::planner::PlannerError;
 use getaway::recording::RecordingError;
-use getaway_arena::SeriesError;
+use getaway_arena::{GameError, SeriesError};
 use getaway_benchmark::BenchmarkError;
 use getaway_runs::JournalError;
 use getaway_viewer::{LibraryError, PictureError};
@@ -58,6 +58,15 @@ impl From<SeriesError> for CliError {
         match error {
             SeriesError::Game { .. } => Self::Check(error.to_string()),
             _ => Self::Input(error.to_string()),
+        }
+    }
+}
+
+impl From<GameError> for CliError {
+    fn from(error: GameError) -> Self {
+        match error {
+            GameError::Bot { .. } => Self::Check(error.to_string()),
+            GameError::Log(_) => Self::Input(error.to_string()),
         }
     }
 }

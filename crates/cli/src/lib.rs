@@ -15,7 +15,6 @@ mod commands;
 mod error;
 mod memory;
 pub mod output;
-mod player;
 mod search_file;
 mod series;
 

@@ -13,9 +13,9 @@ use super::{
     CRASH_TIME, EXIT_TIME, ExternalBot, ExternalOptions, FRAMES_PER_TICK_MAX, LATE_START_TIME, LOG_BYTES_MAX,
     SILENT_TICKS_MAX, Stopped, Transport,
 };
-use crate::game::TEAM;
-use crate::record::{Cost, ExternalRecord, Failure, FailureKind, MovesFingerprint, Times};
-use getaway::game::{Action, FIRST_TICK, Plan, State, World};
+use crate::game::{Answer, PlayedGame, TEAM};
+use crate::record::{Cost, ExternalRecord, Failure, FailureKind};
+use getaway::game::{Action, FIRST_TICK, State, World};
 use getaway::protocol::{ClientFrame, Command, MessageWriter};
 use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};
 use getaway_runs::FileKind;
@@ -25,17 +25,22 @@ const LOG: FileKind = FileKind { name: "log", version: 1 };
 const START_OPTION: &str = "--bot-start-ms";
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A piped bot that is running but not playing.
-type IdleBot = (ExternalBot, Program, Connection);
-
+/// A running bot.
 #[derive(Debug)]
-pub(crate) struct ExternalHost {
+struct Running {
+    process: Program,
+    connection: Connection,
+}
+
+/// Starts external bots, and keeps those that wait for their next game.
+#[derive(Debug)]
+pub struct ExternalHost {
     options: ExternalOptions,
-    idle: Mutex<Vec<IdleBot>>,
+    idle: Mutex<Vec<(ExternalBot, Running)>>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct ExternalGame<'a> {
+pub(crate) struct ExternalGame<'a> {
     pub bot: &'a ExternalBot,
     pub world: &'a World,
     /// The seed of the game, passed to a new process in the environment variable `SEED`.
@@ -44,60 +49,26 @@ pub struct ExternalGame<'a> {
     pub log_name: &'a str,
 }
 
-#[derive(Debug)]
-pub struct ExternalTick<'a> {
-    pub state: &'a State,
-    /// The accepted command; empty if none arrived in time.
-    pub actions: &'a [Action],
-    pub wire: WireNotes,
-}
-
-pub struct PlayedGame {
-    pub state: State,
-    pub record: ExternalRecord,
-    pub moves: MovesFingerprint,
-    pub line: Plan,
-    pub times: Times,
-    pub cost: Cost,
-}
-
-/// Plays one game with a new process. `watch` is called for every tick, including the ticks after a
-/// failure, which are played without the bot.
-///
-/// # Errors
-/// If the log cannot be written. If the process cannot be started, the bot fails instead.
-pub fn play_external(
-    game: ExternalGame<'_>,
-    options: &ExternalOptions,
-    watch: &mut dyn FnMut(ExternalTick<'_>),
-) -> io::Result<PlayedGame> {
-    let host = ExternalHost::new(ExternalOptions { restart: true, ..options.clone() });
-    let played = host.play(game, &|| false, watch)?;
-    Ok(played.expect("the game was not stopped"))
-}
-
 impl ExternalHost {
     pub fn new(options: ExternalOptions) -> Self {
         Self { options, idle: Mutex::new(Vec::new()) }
     }
 
-    /// Plays a game; returns `None` if it was stopped. Fails if the log cannot be written.
-    pub fn play(
+    /// Plays a game; returns `None` if it was stopped. `watch` is called for every tick, including
+    /// the ticks after a failure, which are played without the bot. Fails if the log cannot be
+    /// written. If the process cannot be started, the bot fails instead.
+    pub(crate) fn play(
         &self,
         game: ExternalGame<'_>,
         is_stopped: &dyn Fn() -> bool,
-        watch: &mut dyn FnMut(ExternalTick<'_>),
+        watch: &mut dyn FnMut(&State, Answer<'_>),
     ) -> io::Result<Option<PlayedGame>> {
         let (mut play, mut log) = (Play::new(game, &self.options, is_stopped, watch), String::new());
-        let played = match game.bot.transport {
-            Transport::Exec => self.exec(&mut play, &mut log),
-            Transport::Pipe => self.pipe(&mut play, &mut log),
-        };
-        match played {
+        match self.run(&mut play, &mut log) {
             Ok(()) => {}
             Err(End::Stopped) => return Ok(None),
             Err(End::Failed(kind, detail)) => {
-                play.record.failure = Some(Failure { kind, tick: play.state.tick(), detail });
+                play.record.failure = Some(Failure { kind, tick: play.played.state.tick(), detail });
             }
         }
         if let Some(folder) = self.options.logs.as_deref().filter(|_| !log.is_empty()) {
@@ -106,7 +77,47 @@ impl ExternalHost {
         Ok(Some(play.finish()))
     }
 
-    fn exec(&self, play: &mut Play<'_>, log: &mut String) -> Result<(), End> {
+    fn run(&self, play: &mut Play<'_>, log: &mut String) -> Result<(), End> {
+        let is_piped = play.game.bot.transport == Transport::Pipe;
+        let idle = if self.options.restart { None } else { self.take_idle(play.game.bot) };
+        let startup_time = if is_piped && idle.is_none() { self.options.startup_time } else { Duration::ZERO };
+        let mut bot = match idle {
+            Some(idle) => idle,
+            None if is_piped => self.start_piped(play.game).map_err(End::not_started)?,
+            None => self.start_connected(play, log)?,
+        };
+        let registered = if is_piped { Ok(()) } else { self.await_registration(play, &mut bot) };
+        let played = registered.and_then(|()| play.play(&mut bot, startup_time));
+        let played = explained(played, &mut bot.process);
+        if is_piped && played.is_ok() && !play.is_behind && !self.options.restart {
+            *log = bot.process.take_log();
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push((play.game.bot.clone(), bot));
+            return played;
+        }
+        let Running { mut process, connection } = bot;
+        // Closing the bot's input tells the bot that there are no more games.
+        if is_piped {
+            drop(connection)
+        } else {
+            connection.close(play.is_stopped)
+        }
+        if played.is_ok() || !is_piped {
+            let _ = process.wait_unless(EXIT_TIME, play.is_stopped);
+        }
+        process.kill();
+        *log = process.take_log();
+        played
+    }
+
+    fn start_piped(&self, game: ExternalGame<'_>) -> io::Result<Running> {
+        // Without `SERVER_URL`, a program that supports both transports uses its standard streams.
+        let environment = [("SERVER_URL", String::new()), ("SEED", game.seed.to_string())];
+        let mut process = Program::start_with(Streams::Piped, &game.bot.command, &environment)?;
+        let connection = Connection::over_pipes(process.child())?;
+        Ok(Running { process, connection })
+    }
+
+    fn start_connected(&self, play: &Play<'_>, log: &mut String) -> Result<Running, End> {
         let no_port = |_| End::crash("no free port on this machine");
         let port = Port::open().map_err(no_port)?;
         let url = port.url().map_err(no_port)?;
@@ -114,22 +125,14 @@ impl ExternalHost {
         let environment = [("SERVER_URL", url.clone()), ("SEED", play.game.seed.to_string())];
         let mut process = Program::start(&command, &environment).map_err(End::not_started)?;
         let connected = self.connect(play, &port, &url, &mut process);
-        let (played, connection) = match connected {
-            Ok(mut connection) => {
-                let registered = self.await_registration(play, &mut connection, &mut process);
-                let played = registered.and_then(|()| play.play(&mut connection, &mut process, Duration::ZERO));
-                (played, Some(connection))
+        match explained(connected, &mut process) {
+            Ok(connection) => Ok(Running { process, connection }),
+            Err(end) => {
+                process.kill();
+                *log = process.take_log();
+                Err(end)
             }
-            Err(end) => (Err(end), None),
-        };
-        let played = explained(played, &mut process);
-        if let Some(connection) = connection {
-            connection.close(play.is_stopped);
-            let _ = process.wait_unless(EXIT_TIME, play.is_stopped);
         }
-        process.kill();
-        *log = process.take_log();
-        played
     }
 
     fn connect(&self, play: &Play<'_>, port: &Port, url: &str, process: &mut Program) -> Result<Connection, End> {
@@ -150,14 +153,9 @@ impl ExternalHost {
         Err(End::Failed(kind, detail))
     }
 
-    fn await_registration(
-        &self,
-        play: &mut Play<'_>,
-        connection: &mut Connection,
-        process: &mut Program,
-    ) -> Result<(), End> {
+    fn await_registration(&self, play: &mut Play<'_>, bot: &mut Running) -> Result<(), End> {
         let limit = self.options.startup_time;
-        let (kind, detail) = match play.receive(connection, process, Instant::now() + limit)? {
+        let (kind, detail) = match play.receive(bot, Instant::now() + limit)? {
             Some((text, _)) => match ClientFrame::parse(&text) {
                 Ok(ClientFrame::Register(_)) => return Ok(()),
                 _ => (FailureKind::Garbage, format!("its first message is not REGISTER: {}", shortened(&text))),
@@ -167,55 +165,22 @@ impl ExternalHost {
         Err(End::Failed(kind, detail))
     }
 
-    fn pipe(&self, play: &mut Play<'_>, log: &mut String) -> Result<(), End> {
-        let idle = if self.options.restart { None } else { self.take_idle(play.game.bot) };
-        let startup_time = if idle.is_some() { Duration::ZERO } else { self.options.startup_time };
-        let (mut process, mut connection) = match idle {
-            Some(idle) => idle,
-            None => self.start_piped(play.game).map_err(End::not_started)?,
-        };
-        let played = play.play(&mut connection, &mut process, startup_time);
-        let played = explained(played, &mut process);
-        if played.is_ok() && !play.is_behind && !self.options.restart {
-            *log = process.take_log();
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            idle.push((play.game.bot.clone(), process, connection));
-            return played;
-        }
-        // Closing the bot's input tells the bot that there are no more games.
-        drop(connection);
-        if played.is_ok() {
-            let _ = process.wait_unless(EXIT_TIME, play.is_stopped);
-        }
-        process.kill();
-        *log = process.take_log();
-        played
-    }
-
-    fn take_idle(&self, bot: &ExternalBot) -> Option<(Program, Connection)> {
+    fn take_idle(&self, bot: &ExternalBot) -> Option<Running> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            let index = idle.iter().position(|(of, ..)| of == bot)?;
-            let (_, mut process, mut connection) = idle.swap_remove(index);
-            if connection.clear() && process.status().is_none() {
-                return Some((process, connection));
+            let index = idle.iter().position(|(of, _)| of == bot)?;
+            let (_, mut running) = idle.swap_remove(index);
+            if running.connection.clear() && running.process.status().is_none() {
+                return Some(running);
             }
         }
-    }
-
-    fn start_piped(&self, game: ExternalGame<'_>) -> io::Result<(Program, Connection)> {
-        // Without `SERVER_URL`, a program that supports both transports uses its standard streams.
-        let environment = [("SERVER_URL", String::new()), ("SEED", game.seed.to_string())];
-        let mut process = Program::start_with(Streams::Piped, &game.bot.command, &environment)?;
-        let connection = Connection::over_pipes(process.child())?;
-        Ok((process, connection))
     }
 }
 
 impl Drop for ExternalHost {
     fn drop(&mut self) {
-        for (_, process, _) in self.idle.get_mut().unwrap_or_else(PoisonError::into_inner) {
-            process.release();
+        for (_, bot) in self.idle.get_mut().unwrap_or_else(PoisonError::into_inner) {
+            bot.process.release();
         }
     }
 }
@@ -242,8 +207,8 @@ impl End {
 
 /// Adds the line of the log that most likely names the error to a failure. Must be called before the
 /// connection is closed, because a bot can print an error that is only the result of this.
-fn explained(played: Result<(), End>, process: &mut Program) -> Result<(), End> {
-    played.map_err(|end| match end {
+fn explained<T>(result: Result<T, End>, process: &mut Program) -> Result<T, End> {
+    result.map_err(|end| match end {
         End::Failed(kind, detail) => {
             if process.status().is_some() {
                 // Waits for the rest of the log.
@@ -258,14 +223,10 @@ fn explained(played: Result<(), End>, process: &mut Program) -> Result<(), End> 
 struct Play<'a> {
     game: ExternalGame<'a>,
     options: &'a ExternalOptions,
-    cost: Cost,
     is_stopped: &'a dyn Fn() -> bool,
-    watch: &'a mut dyn FnMut(ExternalTick<'_>),
-    state: State,
+    watch: &'a mut dyn FnMut(&State, Answer<'_>),
+    played: PlayedGame,
     record: ExternalRecord,
-    moves: MovesFingerprint,
-    line: Plan,
-    times: Times,
     silent_ticks: u32,
     sent_garbage: bool,
     /// The time at which a new process that has not sent a message was started, and its limit.
@@ -283,20 +244,16 @@ impl<'a> Play<'a> {
         game: ExternalGame<'a>,
         options: &'a ExternalOptions,
         is_stopped: &'a dyn Fn() -> bool,
-        watch: &'a mut dyn FnMut(ExternalTick<'_>),
+        watch: &'a mut dyn FnMut(&State, Answer<'_>),
     ) -> Self {
         let tick_ms = u64::try_from(options.tick_time.as_millis()).unwrap_or(u64::MAX);
         Self {
             game,
             options,
-            cost: Cost::default(),
             is_stopped,
             watch,
-            state: game.world.start(),
+            played: PlayedGame::new(game.world),
             record: ExternalRecord { tick_ms, ..ExternalRecord::default() },
-            moves: MovesFingerprint::default(),
-            line: Plan::default(),
-            times: Times::default(),
             silent_ticks: 0,
             sent_garbage: false,
             start: None,
@@ -320,43 +277,31 @@ impl<'a> Play<'a> {
     }
 
     /// Plays until the game ends; `startup_time` extends the first tick.
-    fn play(&mut self, connection: &mut Connection, process: &mut Program, startup_time: Duration) -> Result<(), End> {
-        process.usage().restart();
+    fn play(&mut self, bot: &mut Running, startup_time: Duration) -> Result<(), End> {
+        bot.process.usage().restart();
         self.start = (!startup_time.is_zero()).then(|| (Instant::now(), startup_time));
-        let played = self.play_ticks(connection, process, startup_time);
-        self.cost = process.usage().measure();
+        let played = self.play_ticks(bot, startup_time);
+        self.played.cost = bot.process.usage().measure();
         played
     }
 
-    fn play_ticks(
-        &mut self,
-        connection: &mut Connection,
-        process: &mut Program,
-        mut extra_time: Duration,
-    ) -> Result<(), End> {
+    fn play_ticks(&mut self, bot: &mut Running, mut extra_time: Duration) -> Result<(), End> {
         let writer = MessageWriter::new(self.game.world, TEAM);
-        while !self.state.is_over() {
+        while !self.played.state.is_over() {
             self.sent = Instant::now();
-            connection.send(writer.write(&self.state));
+            bot.connection.send(writer.write(&self.played.state));
             let deadline = self.sent + self.options.tick_time + std::mem::take(&mut extra_time);
-            let actions = self.answer(connection, process, deadline)?;
+            let actions = self.answer(bot, deadline)?;
             self.step(&actions);
-            self.check_usage(process)?;
+            self.check_usage(&mut bot.process)?;
         }
         Ok(())
     }
 
     /// Returns the bot's command, which is empty if the bot is late.
-    fn answer(
-        &mut self,
-        connection: &mut Connection,
-        process: &mut Program,
-        deadline: Instant,
-    ) -> Result<Vec<Action>, End> {
+    fn answer(&mut self, bot: &mut Running, deadline: Instant) -> Result<Vec<Action>, End> {
         for _ in 0..FRAMES_PER_TICK_MAX {
-            let Some((text, arrived)) = self.receive(connection, process, deadline)? else {
-                return self.miss(connection, process);
-            };
+            let Some((text, arrived)) = self.receive(bot, deadline)? else { return self.miss(bot) };
             self.start = None;
             if let Some(actions) = self.read(&text, arrived)? {
                 return Ok(actions);
@@ -368,12 +313,12 @@ impl<'a> Play<'a> {
     /// Handles a message; returns the actions if it is the current tick's command.
     fn read(&mut self, message: &str, arrived: Instant) -> Result<Option<Vec<Action>>, End> {
         let elapsed = arrived.saturating_duration_since(self.sent);
-        let (tick, ms) = (u32::from(self.state.tick()), milliseconds(elapsed));
+        let (tick, ms) = (u32::from(self.played.state.tick()), milliseconds(elapsed));
         let error = match ClientFrame::parse(message) {
             Ok(ClientFrame::Command(command)) if command.tick == tick => {
                 self.record.commands += 1;
                 self.record.mistakes.add_actions(tick, &command.actions);
-                self.times.add(elapsed);
+                self.played.times.add(elapsed);
                 self.wire.command = Some(CommandNote { ms, tick: None, actions: command.actions.clone() });
                 (self.answered_tick, self.is_behind) = (Some(tick), false);
                 (self.silent_ticks, self.sent_garbage) = (0, false);
@@ -412,21 +357,21 @@ impl<'a> Play<'a> {
 
     fn add_invalid(&mut self, message: &str, ms: f64, error: String) {
         self.record.invalid_commands += 1;
-        self.record.mistakes.add("invalid message", self.state.tick().into(), message, &error);
+        self.record.mistakes.add("invalid message", self.played.state.tick().into(), message, &error);
         self.wire.unreadable.push(UnreadableNote { ms, text: shortened(message), error });
     }
 
-    fn miss(&mut self, connection: &mut Connection, process: &mut Program) -> Result<Vec<Action>, End> {
+    fn miss(&mut self, bot: &mut Running) -> Result<Vec<Action>, End> {
         self.silent_ticks += 1;
         if self.silent_ticks < SILENT_TICKS_MAX {
             self.is_behind = true;
             self.record.missed_ticks += 1;
-            self.times.add(self.sent.elapsed());
+            self.played.times.add(self.sent.elapsed());
             return Ok(Vec::new());
         }
         let silence = format!("no command for {SILENT_TICKS_MAX} ticks");
         if let Some((start, limit)) = self.start {
-            let first = self.receive(connection, process, Instant::now() + LATE_START_TIME);
+            let first = self.receive(bot, Instant::now() + LATE_START_TIME);
             if let Err(end @ (End::Stopped | End::Failed(FailureKind::Limit, _))) = first {
                 return Err(end);
             }
@@ -442,24 +387,20 @@ impl<'a> Play<'a> {
 
     /// Waits for a message; `None` if none arrived before the deadline. Fails if the bot exceeds a
     /// limit, closes the connection or breaks the rules of the transport.
-    fn receive(
-        &mut self,
-        connection: &mut Connection,
-        process: &mut Program,
-        deadline: Instant,
-    ) -> Result<Option<(String, Instant)>, End> {
+    fn receive(&mut self, bot: &mut Running, deadline: Instant) -> Result<Option<(String, Instant)>, End> {
         loop {
             if (self.is_stopped)() {
                 return Err(End::Stopped);
             }
             let next = deadline.min(Instant::now() + STOP_CHECK_INTERVAL);
-            match connection.receive(next) {
+            match bot.connection.receive(next) {
                 Received::Message { text, arrived } => return Ok(Some((text, arrived))),
                 Received::Nothing if next == deadline => return Ok(None),
-                Received::Nothing => self.check_usage(process)?,
+                Received::Nothing => self.check_usage(&mut bot.process)?,
                 Received::Broken(what) => return Err(End::garbage(what)),
                 Received::Closed => {
-                    let status = process.wait_unless(CRASH_TIME, self.is_stopped).map_err(|Stopped| End::Stopped)?;
+                    let status =
+                        bot.process.wait_unless(CRASH_TIME, self.is_stopped).map_err(|Stopped| End::Stopped)?;
                     let has_crashed = status.is_some_and(|status| !status.success());
                     let kind = if has_crashed { FailureKind::Crash } else { FailureKind::Disconnect };
                     return Err(End::Failed(kind, exit_words(status)));
@@ -471,21 +412,18 @@ impl<'a> Play<'a> {
     fn step(&mut self, actions: &[Action]) {
         let left = self.record.failure.as_ref().map(|failure| format!("{}: {}", failure.kind, failure.detail));
         let wire = WireNotes { left, ..std::mem::take(&mut self.wire) };
-        (self.watch)(ExternalTick { state: &self.state, actions, wire });
-        self.moves.add(self.game.world.player(&self.state));
-        // `World::play_command` fails only if the game is over, and all callers check that first.
-        self.line.0.extend(self.game.world.play_command(&mut self.state, actions));
+        (self.watch)(&self.played.state, Answer::Command { actions, wire });
+        let player_move = self.game.world.resolve(&self.played.state, actions);
+        self.played.step(self.game.world, player_move);
     }
 
     /// Plays the remaining ticks without the bot, as the server does.
     fn finish(mut self) -> PlayedGame {
-        while !self.state.is_over() {
+        while !self.played.state.is_over() {
             self.record.missed_ticks += 1;
             self.step(&[]);
         }
-        self.moves.add(self.game.world.player(&self.state));
-        let Self { state, record, moves, line, times, cost, .. } = self;
-        PlayedGame { state, record, moves, line, times, cost }
+        PlayedGame { sources: (&self.record).into(), external: Some(self.record), ..self.played }
     }
 }
 

@@ -26,8 +26,8 @@ use serde::{Deserialize, Serialize};
 
 pub use bridge::{BridgeError, BridgeReport, bridge};
 
-pub(crate) use game::ExternalHost;
-pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
+pub(crate) use game::ExternalGame;
+pub use game::ExternalHost;
 pub use process::{Program, ProgramEnd};
 
 /// The default of [`ExternalOptions::startup_time`]: twice the server's registration timeout, because a

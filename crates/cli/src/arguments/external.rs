@@ -4,7 +4,8 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 
-use getaway_arena::{ExternalOptions, ExternalRecord, Failure, STARTUP_TIME};
+use getaway::game::{State, World};
+use getaway_arena::{Answer, ExternalHost, ExternalOptions, ExternalRecord, Failure, PlayedGame, Player, STARTUP_TIME};
 
 use super::integer;
 use crate::CliError;
@@ -13,7 +14,7 @@ use crate::CliError;
 const MAX_TICK_MS: u64 = 3_600_000;
 const MAX_MEMORY_MB: u64 = 1 << 20;
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(next_help_heading = "External bots")]
 pub(crate) struct BotArgs {
     /// Time limit of an external bot per tick, in milliseconds; a new process has
@@ -55,6 +56,18 @@ impl BotArgs {
             memory_mb_max: bot_memory_mb,
             cpu_ms_max: bot_cpu_ms,
         }
+    }
+
+    /// Plays a game. `watch` gets each state except the last with the player's answer.
+    pub fn play(
+        &self,
+        player: &mut Player,
+        world: &World,
+        watch: &mut dyn FnMut(&State, Answer<'_>),
+    ) -> Result<PlayedGame, CliError> {
+        let host = ExternalHost::new(self.options());
+        let played = player.play(world, (&host, "bot.log"), &|| false, watch)?;
+        Ok(played.expect("the game was not stopped"))
     }
 }
 

@@ -9,12 +9,11 @@ use getaway::game::{Action, FIRST_TICK, LAST_TICK, Rules, State, Status, World, 
 use getaway::planner::DEFAULT_NAME;
 use getaway::protocol::{MessageWriter, write_line};
 use getaway::recording::{DecisionNotes, GameNotes, RecordingError, RecordingWriter, TickNotes, milliseconds};
-use getaway_arena::{Entrant, ExternalRecord, SourceCounts, TEAM};
+use getaway_arena::{Answer, Entrant, ExternalRecord, PlayedGame, Player, PlayerSpec, SourceCounts, TEAM};
 use getaway_runs::stats::nearest_rank;
 
 use crate::arguments::{BotArgs, BudgetArgs, MapArgs, RulesArgs, bot_failure, integer, seed, world_of};
 use crate::output::{OutputArgs, Progress, Say, ending};
-use crate::player::{Answer, Player};
 use crate::{CliError, Host, memory};
 
 /// Play a whole game locally
@@ -109,7 +108,7 @@ pub(crate) fn run(args: &PlayArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     if let Some(path) = &args.memory {
         options = memory::read(path, &rules)?.applied_to(options);
     }
-    let mut player = Player::new(&args.planner, options, args.bot.options(), host)?;
+    let mut player = PlayerSpec::find(&Entrant::parse(&args.planner), host)?.player(options)?;
     let report = play(args, map.name, &world, &mut player)?;
     // Print the game even if the memory cannot be written.
     let written = match (&args.memory, &player) {
@@ -177,16 +176,14 @@ fn game_notes(args: &PlayArgs, map: &str, world: &World, tick_ms: Option<f64>) -
 }
 
 fn play(args: &PlayArgs, map: String, world: &World, player: &mut Player) -> Result<Report, CliError> {
-    let (mut recorder, mut answers_ms, mut sources) =
-        (Recorder::new(args, world)?, Vec::new(), SourceCounts::default());
-    let played = player.play(world, |state, answer| {
+    let (mut recorder, mut answers_ms) = (Recorder::new(args, world)?, Vec::new());
+    let played = args.bot.play(player, world, &mut |state, answer| {
         let game = |tick_ms| (state.tick() == FIRST_TICK).then(|| Box::new(game_notes(args, &map, world, tick_ms)));
         match answer {
             Answer::Decision(decision) => {
                 let &Decision { source, planned_tick, mispredictions, elapsed, ref learnt, .. } = decision;
                 let (ms, source_name) = (milliseconds(elapsed), source.name().to_owned());
                 answers_ms.push(ms);
-                sources.add(source);
                 let notes = DecisionNotes {
                     ms,
                     source: source_name,
@@ -204,7 +201,7 @@ fn play(args: &PlayArgs, map: String, world: &World, player: &mut Player) -> Res
             }
         }
     });
-    let (state, external) = played.map_err(|error| match error {
+    let PlayedGame { state, sources, mispredictions, external, .. } = played.map_err(|error| match error {
         CliError::Check(error) => CliError::Check(format!("{map}: {error}")),
         error => error,
     })?;
@@ -219,8 +216,8 @@ fn play(args: &PlayArgs, map: String, world: &World, player: &mut Player) -> Res
         caught: state.is_caught(),
         status: state.status(),
         decision_ms: times(&answers_ms),
-        sources: external.as_ref().map_or(sources, SourceCounts::from),
-        mispredictions: bot.as_ref().map_or(0, |bot| bot.mispredictions_by_threat().iter().sum()),
+        sources,
+        mispredictions,
         external,
         learnt: bot.map_or_else(Vec::new, |bot| bot.learnt().iter().map(ToString::to_string).collect()),
         saved: args.save.clone().filter(|_| lost.is_none()),

@@ -14,7 +14,7 @@ use getaway::game::{State, World};
 use getaway::map::Map;
 use getaway::planner::{Budget, DEFAULT_NAME};
 use getaway::recording::WireNotes;
-use getaway_arena::Entrant;
+use getaway_arena::{Answer, Entrant, Player, PlayerSpec};
 use getaway_playground::{Engine, Games};
 use getaway_server::ViewerServer;
 use getaway_viewer::{
@@ -27,7 +27,6 @@ use super::replay::list_files;
 
 use crate::arguments::{BotArgs, MapArgs, RulesArgs, bot_failure, integer, page_address, seed, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, Say, note};
-use crate::player::{Answer, Player};
 use crate::{CliError, Host};
 
 const HUMAN: &str = "human";
@@ -256,7 +255,7 @@ fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, Cl
             }
             let (world, mut player) = world_and_player(args, map, host)?;
             let states = RefCell::new(Vec::new());
-            play(&mut player, &world, |state| states.borrow_mut().push(state.clone()), |_| {})?;
+            play(&args.bot, &mut player, &world, |state| states.borrow_mut().push(state.clone()), |_| {})?;
             Ok(Replay::of_states(&map.name, Entrant::parse(&args.planner).label(), &world, &states.into_inner()))
         }
     }
@@ -298,23 +297,24 @@ fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>, CliError> {
 fn world_and_player(args: &ViewArgs, map: &Map, host: Host<'_>) -> Result<(World, Player), CliError> {
     let rules = args.rules.rules()?;
     let options = BotOptions { seed: args.seed, rules, ..BotOptions::default() };
-    Ok((world_of(map, &rules)?, Player::new(&args.planner, options, args.bot.options(), host)?))
+    Ok((world_of(map, &rules)?, PlayerSpec::find(&Entrant::parse(&args.planner), host)?.player(options)?))
 }
 
 /// Plays a game, and passes every state to `on_state`. Notes the mistakes and the failure of a bot.
 fn play(
+    bot: &BotArgs,
     player: &mut Player,
     world: &World,
     on_state: impl Fn(&State),
     on_wire: impl Fn(&WireNotes),
 ) -> Result<(), CliError> {
-    let (last, record) = player.play(world, |state, answer| {
+    let played = bot.play(player, world, &mut |state, answer| {
         on_state(state);
         if let Answer::Command { wire, .. } = answer {
             on_wire(&wire);
         }
     })?;
-    if let Some(record) = record {
+    if let Some(record) = played.external {
         if !record.mistakes.is_empty() {
             note(&record.mistakes.words());
         }
@@ -322,7 +322,7 @@ fn play(
             note(&error.to_string());
         }
     }
-    on_state(&last);
+    on_state(&played.state);
     Ok(())
 }
 
@@ -341,7 +341,8 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
             live.begin(&map.name, Entrant::parse(&args.planner).label(), Arc::clone(&world));
             let shown = Arc::clone(&live);
             // If `play` fails, the page shows the states before the failure.
-            let play = move || play(&mut player, &world, |state| live.push(state), |wire| live.note(wire));
+            let bot = args.bot.clone();
+            let play = move || play(&bot, &mut player, &world, |state| live.push(state), |wire| live.note(wire));
             let started = thread::Builder::new().name("player".to_owned()).spawn(play);
             started.map_err(|error| CliError::Input(format!("cannot start a thread: {error}")))?;
             Games::Live(shown)
