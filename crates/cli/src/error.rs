@@ -1,33 +1,41 @@
-use std::fmt::Display;
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
 use std::io;
 use std::path::Path;
 
-use getaway::bot::OptionsError;
-use getaway::map::{GeneratorError, MapError};
-use getaway::planner::PlannerError;
+use getaway::map::MapError;
 use getaway::recording::RecordingError;
-use getaway_arena::{GameError, SeriesError};
-use getaway_benchmark::BenchmarkError;
-use getaway_runs::JournalError;
-use getaway_viewer::{LibraryError, PictureError};
+use getaway_arena::{BridgeError, DatasetError, GameError, LadderError, SeriesError};
 
-#[derive(Debug, thiserror::Error)]
+/// The error of a command. Every other error converts into it, so it is not a [`std::error::Error`].
+#[derive(Debug)]
 pub enum CliError {
     /// Invalid usage or input, or a file or other resource that cannot be used: exit code 2.
-    #[error("{0}")]
     Input(String),
     /// A failed check, planner or bot: exit code 1.
-    #[error("{0}")]
     Check(String),
     /// Interrupted by the user: exit code 130, which shells use for Ctrl-C.
-    #[error("{0}")]
     Interrupted(String),
     /// Standard output cannot be written: exit code 2, or 0 without a message for a closed pipe.
-    #[error("cannot write to standard output: {0}")]
-    Output(#[from] io::Error),
+    Output(io::Error),
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(text) | Self::Check(text) | Self::Interrupted(text) => f.write_str(text),
+            Self::Output(error) => write!(f, "cannot write to standard output: {error}"),
+        }
+    }
 }
 
 impl CliError {
+    /// Returns the error of a file that cannot be used.
+    pub(crate) fn input(error: impl Error) -> Self {
+        Self::Input(error.to_string())
+    }
+
     pub(crate) fn report(self) -> (Option<String>, u8) {
         match self {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => (None, 0),
@@ -38,68 +46,35 @@ impl CliError {
     }
 }
 
-macro_rules! from_errors_of_saving {
-    ($($error:ident),*) => {
-        $(impl From<$error> for CliError {
-            fn from(error: $error) -> Self {
-                match error {
-                    $error::Exists { path } => exists(&path),
-                    _ => Self::Input(error.to_string()),
-                }
-            }
-        })*
-    };
-}
-
-from_errors_of_saving!(MapError, RecordingError);
-
-impl From<SeriesError> for CliError {
-    fn from(error: SeriesError) -> Self {
-        match error {
-            SeriesError::Game { .. } => Self::Check(error.to_string()),
-            _ => Self::Input(error.to_string()),
+impl<E: Error + 'static> From<E> for CliError {
+    /// An error of input, output or JSON is one of writing the output. Code that reads files reports
+    /// the file and line itself.
+    fn from(error: E) -> Self {
+        let (text, error): (String, &dyn Any) = (error.to_string(), &error);
+        if let Some(MapError::Exists { path }) = error.downcast_ref() {
+            return exists(path);
         }
-    }
-}
-
-impl From<GameError> for CliError {
-    fn from(error: GameError) -> Self {
-        match error {
-            GameError::Bot { .. } => Self::Check(error.to_string()),
-            GameError::Log(_) => Self::Input(error.to_string()),
+        if let Some(RecordingError::Exists { path }) = error.downcast_ref() {
+            return exists(path);
         }
-    }
-}
-
-macro_rules! from_input_errors {
-    ($($error:ty),*) => {
-        $(impl From<$error> for CliError {
-            fn from(error: $error) -> Self {
-                Self::Input(error.to_string())
-            }
-        })*
-    };
-}
-
-from_input_errors!(
-    BenchmarkError,
-    GeneratorError,
-    JournalError,
-    LibraryError,
-    OptionsError,
-    PictureError,
-    PlannerError
-);
-
-impl From<serde_json::Error> for CliError {
-    /// Converts an error from writing JSON. Code that reads JSON reports the file and line itself.
-    fn from(error: serde_json::Error) -> Self {
-        Self::Output(error.into())
+        let of_json = |error: &serde_json::Error| error.io_error_kind().unwrap_or(io::ErrorKind::Other);
+        let kind = error.downcast_ref().map(io::Error::kind).or_else(|| error.downcast_ref().map(of_json));
+        if let Some(kind) = kind {
+            return Self::Output(io::Error::new(kind, text));
+        }
+        let is_failed_game = |error: &SeriesError| matches!(error, SeriesError::Game { .. });
+        let has_failed = error.downcast_ref().is_some_and(is_failed_game)
+            || matches!(error.downcast_ref(), Some(LadderError::Series(error)) if is_failed_game(error))
+            || matches!(error.downcast_ref(), Some(DatasetError::Series(error)) if is_failed_game(error))
+            || matches!(error.downcast_ref(), Some(DatasetError::Planner { .. }))
+            || matches!(error.downcast_ref(), Some(GameError::Bot { .. }))
+            || matches!(error.downcast_ref(), Some(BridgeError::Ended { .. }));
+        if has_failed { Self::Check(text) } else { Self::Input(text) }
     }
 }
 
 /// Returns the error of an invalid or unusable file.
-pub(crate) fn at(path: &Path, error: impl Display) -> CliError {
+pub(crate) fn at(path: &Path, error: impl fmt::Display) -> CliError {
     CliError::Input(format!("{}: {error}", path.display()))
 }
 

@@ -63,7 +63,7 @@ pub(crate) struct SearchFile {
 impl SearchFile {
     /// Opens or creates a file. Returns it with a solver that starts or continues the search.
     pub fn open(path: &Path, world: &World, options: SolverOptions) -> Result<(Self, Solver), CliError> {
-        KIND.check_replaceable(path, FILE_BYTES_MAX).map_err(|error| CliError::Input(error.to_string()))?;
+        KIND.check_replaceable(path, FILE_BYTES_MAX).map_err(CliError::input)?;
         let (locked, header, solver) = match files::open(path, FILE_BYTES_MAX) {
             Ok(file) => {
                 let (file, bytes) = read_locked(path, file)?;

@@ -148,7 +148,7 @@ fn run(args: &Cli, command_line: String, out: &mut impl Write) -> Result<(), Cli
         return write_count(args, &candidates, out);
     }
     let maps = args.map_options()?;
-    let bank = bank(&args.problem, &maps, args.seed).map_err(|error| CliError::Input(error.to_string()))?;
+    let bank = bank(&args.problem, &maps, args.seed)?;
     let file = args.report.as_ref().map(|path| args.output.file(path)).transpose()?;
     let settings = args.settings(&maps);
     let mut discovery = Discovery::new(settings, candidates.expressions, &*bank, args.resume.as_deref())?;
@@ -226,7 +226,7 @@ impl Cli {
             if self.resume.is_some() { "rerun the same command to continue" } else { "use --resume FILE to keep them" };
         match error {
             DiscoveryError::Stopped { .. } => CliError::Interrupted(format!("{error}; {advice}")),
-            _ => CliError::Input(error.to_string()),
+            _ => error.into(),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use clap::Args;
 
 use getaway::protocol::Register;
-use getaway_arena::{BridgeError, BridgeReport, bridge};
+use getaway_arena::{BridgeReport, bridge};
 
 use crate::CliError;
 use crate::output::{Terminal, count, shell_quoted};
@@ -37,11 +37,7 @@ pub(crate) fn run(args: &BridgeArgs, out: &mut impl Write) -> Result<(), CliErro
     let stop = stop_on_interrupt()?;
     let mut stderr = Terminal::new(io::stderr());
     let mut log = |text: &str| drop(stderr.write_all(text.as_bytes()));
-    let result = bridge(&url, &register, &command, &stop, &mut log);
-    let BridgeReport { states, commands } = result.map_err(|error| match error {
-        BridgeError::Ended { .. } => CliError::Check(error.to_string()),
-        _ => CliError::Input(error.to_string()),
-    })?;
+    let BridgeReport { states, commands } = bridge(&url, &register, &command, &stop, &mut log)?;
     let states = count(states as usize, "state");
     if stop.load(std::sync::atomic::Ordering::Relaxed) {
         return Err(CliError::Interrupted(format!("interrupted after {states}")));

@@ -16,7 +16,7 @@ use serde::Serialize;
 use getaway::files;
 use getaway::protocol::write_line;
 use getaway::search::Budget;
-use getaway_arena::{Dataset, DatasetError, DatasetOptions, Observation, Series, SeriesOptions, ShardHash};
+use getaway_arena::{Dataset, DatasetOptions, Observation, Series, SeriesOptions, ShardHash};
 use getaway_runs::Journal;
 
 use crate::arguments::{ANY, MapArgs, RulesArgs, WorkerArgs, integer, parse_permille, seed};
@@ -137,16 +137,6 @@ impl DatasetArgs {
     fn options(&self) -> DatasetOptions {
         let &Self { states, observation, random_moves: random_moves_permille, label_ticks, .. } = self;
         DatasetOptions { states, observation, random_moves_permille, label_ticks }
-    }
-}
-
-impl From<DatasetError> for CliError {
-    fn from(error: DatasetError) -> Self {
-        match error {
-            DatasetError::Series(error) => error.into(),
-            DatasetError::Planner { .. } => Self::Check(error.to_string()),
-            _ => Self::Input(error.to_string()),
-        }
     }
 }
 

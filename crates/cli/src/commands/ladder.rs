@@ -84,7 +84,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     let has_requests = !requests.is_empty();
     let is_new = !["ladder.jsonl", "inbox"].iter().any(|name| args.folder.join(name).exists());
     if is_new && !has_requests && args.minutes.is_none() {
-        return Err(input(LadderError::Empty));
+        return Err(LadderError::Empty.into());
     }
     let stop = stop_on_interrupt()?;
     let workers = args.games.workers()?;
@@ -138,17 +138,10 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     }
 }
 
-fn input(error: LadderError) -> CliError {
-    match error {
-        LadderError::Series(error) => error.into(),
-        error => CliError::Input(error.to_string()),
-    }
-}
-
 /// Removes the requests of a command that fails. Otherwise the next run would carry them out.
 fn withdrawn(stored: &[PathBuf], error: LadderError) -> CliError {
     stored.iter().for_each(|path| drop(fs::remove_file(path)));
-    input(error)
+    error.into()
 }
 
 impl LadderArgs {

@@ -74,7 +74,7 @@ fn cannot_start(error: ServerError) -> CliError {
         ServerError::Listen { ref source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
             CliError::Input(format!("{error} (try --port 0)"))
         }
-        _ => CliError::Input(error.to_string()),
+        _ => error.into(),
     }
 }
 
