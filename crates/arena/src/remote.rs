@@ -8,22 +8,17 @@ use serde::{Deserialize, Serialize};
 use super::external::{ExternalHost, ExternalOptions};
 use super::record::GameRecord;
 use super::series::{Series, SeriesError, SeriesMap, SeriesOptions};
-use getaway::game::Rules;
 use getaway::map::Map;
 use getaway::planner::PlannerHost;
 use getaway::protocol::to_json;
-use getaway::search::Budget;
 use getaway_runs::{BUILD, check_build};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Spec {
     version: String,
     maps: Vec<Map>,
-    planners: Vec<String>,
-    samples: u32,
-    seed: u64,
-    rules: Rules,
-    budget: Budget,
+    #[serde(flatten)]
+    options: SeriesOptions,
     external: ExternalOptions,
 }
 
@@ -61,7 +56,6 @@ impl LadderJob {
 impl Series {
     /// Returns the series as JSON for [`Series::from_spec`], without the folder for logs.
     pub fn spec(&self) -> String {
-        let &SeriesOptions { ref planners, samples, seed, rules, budget } = self.options();
         let map = |map: &SeriesMap| Map {
             name: map.name.clone(),
             kind: String::new(),
@@ -71,11 +65,7 @@ impl Series {
         to_json(&Spec {
             version: BUILD.to_owned(),
             maps: self.maps().iter().map(map).collect(),
-            planners: planners.clone(),
-            samples,
-            seed,
-            rules,
-            budget,
+            options: self.options().clone(),
             external: self.external().clone(),
         })
     }
@@ -83,9 +73,8 @@ impl Series {
     /// Reads a series from JSON. `host` finds external planners.
     pub fn from_spec(spec: &str, host: Option<&dyn PlannerHost>) -> Result<Self, SeriesError> {
         let spec: Spec = serde_json::from_str(spec).map_err(|error| SeriesError::Spec(error.to_string()))?;
-        let Spec { version, maps, planners, samples, seed, rules, budget, external } = spec;
+        let Spec { version, maps, options, external } = spec;
         check_build(&version).map_err(SeriesError::Spec)?;
-        let options = SeriesOptions { planners, samples, seed, rules, budget };
         Ok(Self::with_host(&maps, options, host)?.with_external(external))
     }
 
@@ -124,7 +113,8 @@ mod tests {
 
     use super::*;
     use crate::series::Games;
-    use getaway::game::Layout;
+    use getaway::game::{Layout, Rules};
+    use getaway::search::Budget;
     use getaway_runs::{Channel, Workers};
 
     fn series() -> Series {

@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names};
@@ -30,7 +31,7 @@ const SEED_BITS: u32 = 53;
 /// Budget of the search for the best score on a map, in simulated ticks: about a tenth of a second.
 const BEST_TICKS: u64 = 1_000_000;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SeriesOptions {
     /// The planners and external bots, each as `SPEC` or `NAME=SPEC`; see [`Entrant::spec`].
     pub planners: Vec<String>,
