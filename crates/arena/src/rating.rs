@@ -74,8 +74,7 @@ pub fn ratings(planners: usize, pairs: &[RatedPairs]) -> Vec<Interval> {
             squares * maps / (maps - 1.0) * students_quantile(CONFIDENCE, maps - 1.0).powi(2)
         };
         let estimate = (strengths[planner] - mean) * POINTS_PER_LOGIT;
-        let half_width = of_model.max(clustered).sqrt() * POINTS_PER_LOGIT;
-        Interval { estimate, low: estimate - half_width, high: estimate + half_width }
+        Interval::around(estimate, of_model.max(clustered).sqrt() * POINTS_PER_LOGIT)
     };
     (0..planners).map(rating).collect()
 }

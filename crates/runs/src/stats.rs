@@ -18,6 +18,10 @@ pub struct Interval {
 }
 
 impl Interval {
+    pub fn around(estimate: f64, half_width: f64) -> Self {
+        Self { estimate, low: estimate - half_width, high: estimate + half_width }
+    }
+
     /// Clips the bounds to the range from `least` to `most`.
     #[must_use]
     pub fn within(self, least: f64, most: f64) -> Self {
@@ -43,13 +47,7 @@ pub fn average(values: &[f64]) -> Option<f64> {
 /// Returns the mean with Student's interval (Student, *The Probable Error of a Mean*, 1908), or
 /// `None` if there are fewer than two values.
 pub fn mean(values: &[f64], confidence: f64) -> Option<Interval> {
-    if values.len() < 2 {
-        return None;
-    }
-    let (count, estimate) = (values.len() as f64, average(values)?);
-    let variance = values.iter().map(|value| (value - estimate).powi(2)).sum::<f64>() / (count - 1.0);
-    let half_width = students_quantile(confidence, count - 1.0) * (variance / count).sqrt();
-    Some(Interval { estimate, low: estimate - half_width, high: estimate + half_width })
+    clustered_mean(&[values.to_vec()], confidence)
 }
 
 /// Returns the mean of clustered values with Student's interval. The standard error comes from the
@@ -126,8 +124,7 @@ impl ClusteredMean {
     }
 
     pub fn interval(self, confidence: f64) -> Interval {
-        let half_width = students_quantile(confidence, self.degrees) * self.error;
-        Interval { estimate: self.estimate, low: self.estimate - half_width, high: self.estimate + half_width }
+        Interval::around(self.estimate, students_quantile(confidence, self.degrees) * self.error)
     }
 }
 
@@ -328,8 +325,7 @@ fn paired_difference(counts: WinDrawLoss, confidence: f64) -> Interval {
     let count = (counts.pairs() + 2) as f64;
     let (won, lost) = ((counts.wins + 1) as f64 / count, (counts.losses + 1) as f64 / count);
     let estimate = won - lost;
-    let half_width = normal_quantile(confidence) * ((won + lost - estimate * estimate) / count).sqrt();
-    Interval { estimate, low: estimate - half_width, high: estimate + half_width }
+    Interval::around(estimate, normal_quantile(confidence) * ((won + lost - estimate * estimate) / count).sqrt())
 }
 
 /// Wald's sequential probability ratio test (*Sequential Tests of Statistical Hypotheses*, 1945).
