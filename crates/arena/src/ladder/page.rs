@@ -20,15 +20,8 @@ pub struct LadderText<'a> {
     pub is_running: bool,
 }
 
-#[derive(Serialize)]
-struct Data<'a> {
-    text: &'a LadderText<'a>,
-    standing: &'a LadderStanding,
-}
-
 /// Renders the page, on which each listed game links to `game.html#NUMBER`.
 pub fn ladder_page(standing: &LadderStanding, text: &LadderText<'_>) -> String {
-    let page = with_head(TEMPLATE);
-    let (before, after) = page.split_once(DATA).expect("the template has a place for the data");
-    [before, &for_script(&to_json(&Data { text, standing })), after].concat()
+    let data = serde_json::json!({ "text": text, "standing": standing });
+    with_head(TEMPLATE).replace(DATA, &for_script(&to_json(&data)))
 }
