@@ -1,5 +1,6 @@
 mod budget;
 mod external;
+mod files;
 mod maps;
 mod rules;
 mod series;
@@ -9,6 +10,7 @@ mod workers;
 
 pub(crate) use budget::BudgetArgs;
 pub(crate) use external::{BotArgs, ExternalArgs, bot_failure};
+pub(crate) use files::input_files;
 pub(crate) use maps::{MapArgs, PositionalMaps, SeriesMapArgs, world_of};
 pub use rules::RulesArgs;
 pub(crate) use rules::read_rules;

@@ -13,7 +13,7 @@ use getaway_benchmark::{
 };
 
 use crate::CliError;
-use crate::arguments::{WorkerArgs, integer, seed};
+use crate::arguments::{WorkerArgs, input_files, integer, seed};
 use crate::error::{at, unwritable};
 use crate::output::{OutputArgs, Progress, Say, count, write_table};
 use crate::series::{RERUN, stop_on_interrupt};
@@ -127,33 +127,7 @@ pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result<(), CliE
 }
 
 fn record_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
-    let mut files = Vec::new();
-    for path in paths {
-        let found = files_within(path)?;
-        if found.is_empty() {
-            return Err(at(path, "no records: expected files whose names end with .txt"));
-        }
-        files.extend(found);
-    }
-    Ok(files)
-}
-
-fn files_within(path: &Path) -> Result<Vec<PathBuf>, CliError> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let unreadable = |error| crate::error::unreadable(path, &error);
-    let entries = std::fs::read_dir(path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
-    let mut entries: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
-    let is_hidden = |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    let is_record = |path: &Path| path.is_dir() || path.extension().is_some_and(|extension| extension == "txt");
-    entries.retain(|path| is_record(path) && !is_hidden(path));
-    entries.sort();
-    let mut files = Vec::new();
-    for entry in &entries {
-        files.extend(files_within(entry)?);
-    }
-    Ok(files)
+    input_files(paths, &[".txt"], true, "no records: expected files whose names end with .txt")
 }
 
 fn load_checked(path: &Path, benchmark: &Benchmark) -> Result<Record, String> {

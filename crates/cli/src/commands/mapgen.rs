@@ -9,6 +9,7 @@ use getaway::files::Existing;
 use getaway::game::{NameError, Style};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, MapError, generate_nth};
 
+use super::maps::open_tiles;
 use crate::CliError;
 use crate::arguments::{ANY, integer, parse_permille, parse_size, seed};
 use crate::output::{OutputArgs, Say};
@@ -138,7 +139,7 @@ fn written<'a>(map: &'a Map, dir: &Path) -> Written<'a> {
         name: &map.name,
         folder: dir.join(&map.name).display().to_string(),
         difficulty: &map.difficulty,
-        open_tiles: map.layout.tiles.iter().filter(|tile| tile.is_open()).count(),
+        open_tiles: open_tiles(&map.layout),
         threats: map.layout.threats.len(),
     }
 }

@@ -88,11 +88,15 @@ impl<'a> MapSummary<'a> {
             difficulty: &map.difficulty,
             width: layout.width,
             height: layout.height,
-            open_tiles: layout.tiles.iter().filter(|tile| tile.is_open()).count(),
+            open_tiles: open_tiles(layout),
             threats: ThreatCounts(layout),
             rows: None,
         }
     }
+}
+
+pub(super) fn open_tiles(layout: &Layout) -> usize {
+    layout.tiles.iter().filter(|tile| tile.is_open()).count()
 }
 
 fn count(layout: &Layout, style: Style) -> usize {
@@ -101,11 +105,10 @@ fn count(layout: &Layout, style: Style) -> usize {
 
 fn table_row(map: &Map) -> Vec<(String, String)> {
     let layout = &map.layout;
-    let open_tiles = layout.tiles.iter().filter(|tile| tile.is_open()).count();
     let mut row = vec![
         ("<NAME".to_owned(), map.name.clone()),
         ("SIZE".to_owned(), format!("{}x{}", layout.width, layout.height)),
-        ("OPEN".to_owned(), open_tiles.to_string()),
+        ("OPEN".to_owned(), open_tiles(layout).to_string()),
         ("THREATS".to_owned(), layout.threats.len().to_string()),
     ];
     row.extend(Style::ALL.map(|style| {
@@ -127,7 +130,7 @@ fn write_drawings(maps: &[Map], out: &mut Terminal<impl Write>) -> Result<(), Cl
 
 fn write_drawing(map: &Map, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
     let layout = &map.layout;
-    let MapSummary { open_tiles, .. } = MapSummary::new(map);
+    let open_tiles = open_tiles(layout);
     let difficulty = if map.difficulty.is_empty() { String::new() } else { format!(", {}", map.difficulty) };
     out.say(format!("{}: {}x{}, {open_tiles} open tiles{difficulty}", map.name, layout.width, layout.height))?;
     for row in layout.rows() {

@@ -1,6 +1,5 @@
-use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
@@ -10,8 +9,7 @@ use getaway::protocol::write_line;
 use getaway::recording::{Divergence, VerifyReport, verify};
 
 use crate::CliError;
-use crate::arguments::RulesArgs;
-use crate::error::unreadable;
+use crate::arguments::{RulesArgs, input_files};
 use crate::output::{Say, count, ending};
 
 /// Verify recorded games: replay each and report the first field that differs
@@ -75,37 +73,10 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<(), CliErro
     }
 }
 
+/// Returns the recorded games among these files and folders.
 pub(crate) fn list_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
-    let mut files = Vec::new();
-    for path in paths {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let failed = |error| unreadable(path, &error);
-        let mut listed = Vec::new();
-        for entry in fs::read_dir(path).map_err(failed)? {
-            let file = entry.map_err(failed)?.path();
-            if is_recording(&file) {
-                listed.push(file);
-            }
-        }
-        if listed.is_empty() {
-            return Err(CliError::Input(format!(
-                "{}: no recorded games: expected files that end in .jsonl or .jsonl.gz",
-                path.display()
-            )));
-        }
-        listed.sort();
-        files.append(&mut listed);
-    }
-    Ok(files)
-}
-
-fn is_recording(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    // Hidden files, such as `._a.jsonl` on a Mac, are not recordings, whatever they end in.
-    path.is_file() && !name.starts_with('.') && (name.ends_with(".jsonl") || name.ends_with(".jsonl.gz"))
+    let expected = "no recorded games: expected files that end in .jsonl or .jsonl.gz";
+    input_files(paths, &[".jsonl", ".jsonl.gz"], false, expected)
 }
 
 fn write_text(FileReport { file, report, error, .. }: &FileReport, out: &mut impl Write) -> Result<(), CliError> {
