@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
-use super::eval::{ByMap, SCORE_MAX};
+use super::eval::SCORE_MAX;
 use super::record::GameRecord;
 use super::series::{GameKey, Series};
 use getaway_runs::stats::{self, CONFIDENCE, ClusteredMean, Interval, WinDrawLoss};
@@ -53,11 +53,11 @@ type MapPairs<'a> = Vec<(&'a GameRecord, &'a GameRecord)>;
 
 impl Comparison {
     pub fn of<'a>(pairs: impl Iterator<Item = (&'a GameRecord, &'a GameRecord)>) -> Self {
-        let mut maps = ByMap::default();
+        let mut maps: BTreeMap<&str, MapPairs<'_>> = BTreeMap::new();
         for pair in pairs {
-            maps.entry(&pair.0.map).push(pair);
+            maps.entry(&pair.0.map).or_default().push(pair);
         }
-        let maps: Vec<MapPairs<'_>> = maps.into_clusters();
+        let maps: Vec<MapPairs<'_>> = maps.into_values().collect();
         let distinct: Vec<MapPairs<'_>> = maps.iter().map(|pairs| distinct_pairs(pairs)).collect();
         let map_counts: Vec<WinDrawLoss> = distinct.iter().map(|pairs| count(pairs)).collect();
         let units: Vec<Unit> = maps.iter().flat_map(units).collect();

@@ -18,12 +18,14 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use thiserror::Error;
 
+use super::entrant::Entrant;
+use super::game::PlayerSpec;
 use super::results::{GameSettings, same_in_run};
 use super::series::{Series, SeriesError};
 use fnv::FnvHasher;
 use getaway::batch::{Batch, Shape};
 use getaway::game::{Move, State, World};
-use getaway::planner::{PlannerFailure, PlannerHost};
+use getaway::planner::{PlannerFailure, PlannerHost, PlannerSpec};
 use getaway::protocol::to_json;
 use getaway::search::{Budget, Generator};
 use getaway::solve::{Outcome, SolverOptions, judge_moves};
@@ -173,6 +175,7 @@ impl Field {
 #[derive(Debug)]
 pub struct Dataset {
     series: Series,
+    planners: Vec<PlannerSpec>,
     options: DatasetOptions,
     /// One game per map. A state is copied into the game of its map to be observed.
     observed: Batch,
@@ -184,13 +187,14 @@ impl Dataset {
     /// # Errors
     /// When one of the planners is an external bot.
     pub fn new(series: Series, options: DatasetOptions) -> Result<Self, DatasetError> {
-        let planners = 0..series.entrants().len();
-        if let Some(planner) = planners.into_iter().find(|&planner| series.planner(planner).is_none()) {
-            return Err(DatasetError::ExternalBot(series.entrants()[planner].spec.clone()));
-        }
+        let planner = |(planner, entrant): (usize, &Entrant)| match series.player(planner) {
+            PlayerSpec::Planner(planner) => Ok(planner.clone()),
+            PlayerSpec::External(_) => Err(DatasetError::ExternalBot(entrant.spec.clone())),
+        };
+        let planners = series.entrants().iter().enumerate().map(planner).collect::<Result<_, _>>()?;
         let worlds: Vec<Arc<World>> = series.maps().iter().map(|map| Arc::new(map.world().clone())).collect();
         let games = (0..worlds.len()).collect();
-        Ok(Self { observed: Batch::new(worlds, games), series, options })
+        Ok(Self { observed: Batch::new(worlds, games), planners, series, options })
     }
 
     /// Returns the dataset's settings as one line of JSON for [`Dataset::from_spec`].
@@ -346,7 +350,7 @@ impl Dataset {
         let mut random = Generator::from_seed(hash.finish());
         let (map, planner) = (random.below(self.series.maps().len()), random.below(options.planners.len()));
         let world = self.series.maps()[map].world();
-        let mut player = self.series.planner(planner).expect("checked by `new`").build(random.next_u64());
+        let mut player = self.planners[planner].build(random.next_u64());
         let (mut states, mut state) = (Vec::new(), world.start());
         while !state.is_over() {
             let player_move = if random.below(1000) < self.options.random_moves_permille as usize {

@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use rayon::prelude::*;
 use serde::Serialize;
@@ -46,11 +46,11 @@ pub struct MeanCost {
 
 impl Summary {
     pub fn of<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Self {
-        let (mut maps, mut survived, mut times) = (ByMap::default(), 0, Times::default());
+        let (mut maps, mut survived, mut times) = (BTreeMap::<_, Vec<_>>::new(), 0, Times::default());
         let (mut simulated_ticks, mut decisions) = (0, 0);
         let (mut cpu_ms, mut memory_kib) = (0, 0);
         for game in games {
-            maps.entry(&game.map).push(game);
+            maps.entry(&game.map).or_default().push(game);
             survived += u64::from(game.survived());
             times.merge(&game.times);
             cpu_ms += game.cost.cpu_ms;
@@ -58,7 +58,7 @@ impl Summary {
             simulated_ticks += game.simulated_ticks;
             decisions += u64::from(game.decisions());
         }
-        let maps: Vec<Vec<&GameRecord>> = maps.into_clusters();
+        let maps: Vec<Vec<&GameRecord>> = maps.into_values().collect();
         let distinct: Vec<usize> = maps.iter().map(|games| distinct(games)).collect();
         let mut clusters: Vec<Vec<f64>> =
             maps.iter().map(|games| games.iter().map(|game| score(game)).collect()).collect();
@@ -103,30 +103,6 @@ fn survivals(games: &[&GameRecord]) -> (u64, u64) {
 
 pub(super) fn distinct(games: &[&GameRecord]) -> usize {
     games.iter().map(|game| game.moves.as_str()).collect::<HashSet<&str>>().len()
-}
-
-/// Values grouped by map. The maps are in the order in which they were added.
-#[derive(Debug)]
-pub(super) struct ByMap<'a, T>(Vec<(&'a str, Vec<T>)>);
-
-impl<T> Default for ByMap<'_, T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<'a, T> ByMap<'a, T> {
-    pub fn entry(&mut self, map: &'a str) -> &mut Vec<T> {
-        let index = self.0.iter().position(|(name, _)| *name == map).unwrap_or_else(|| {
-            self.0.push((map, Vec::new()));
-            self.0.len() - 1
-        });
-        &mut self.0[index].1
-    }
-
-    pub fn into_clusters(self) -> Vec<Vec<T>> {
-        self.0.into_iter().map(|(_, values)| values).collect()
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

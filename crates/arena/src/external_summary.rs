@@ -1,5 +1,6 @@
 use serde::Serialize;
 
+use super::game::PlayerSpec;
 use super::phrases::counted;
 use super::record::{FailureKind, GameRecord};
 use super::series::{Games, Series};
@@ -40,8 +41,8 @@ pub(crate) fn external_summary(
     games: &[Option<GameRecord>],
     planner: usize,
 ) -> Option<ExternalSummary> {
-    series.external_bot(planner)?;
-    Some(ExternalSummary::of(series.names()[planner].clone(), series.games_of(games, planner, None)))
+    let of = || ExternalSummary::of(series.names()[planner].clone(), series.games_of(games, planner, None));
+    matches!(series.player(planner), PlayerSpec::External(_)).then(of)
 }
 
 impl ExternalSummary {

@@ -65,7 +65,7 @@ pub use phrases::p_value;
 pub use rating::{RatedPairs, ratings};
 pub use record::{Cost, ExternalRecord, Failure, FailureKind, GameRecord, MovesFingerprint, SourceCounts, Times};
 pub use report::{ReportReplays, ReportResult, ReportText, report};
-pub use results::resume;
+pub use results::{GameSettings, resume};
 pub use series::{GameKey, Games, Series, SeriesError, SeriesMap, SeriesOptions};
 pub use sprt::{SprtMonitor, SprtReport};
 pub use tournament::{RATING_MODEL, Standing, Tournament, TournamentMonitor, TournamentOptions, TournamentPair};

@@ -20,7 +20,7 @@ const KIND: FileKind = FileKind { name: "games", version: 1 };
 
 /// The settings of all games of a run, which a journal keeps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct GameSettings {
+pub struct GameSettings {
     seed: u64,
     #[serde(flatten, with = "rules_fields")]
     rules: Rules,

@@ -14,14 +14,14 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names};
-use super::external::{ExternalBot, ExternalHost, ExternalOptions};
+use super::external::{ExternalHost, ExternalOptions};
 use super::game::{GameError, PlayerSpec};
 use super::record::GameRecord;
 use fnv::FnvHasher;
 use getaway::bot::{BotOptions, OptionsError};
 use getaway::game::{Layout, POINTS_PER_TICK, Rules, World, WorldError};
 use getaway::map::Map;
-use getaway::planner::{PlannerError, PlannerHost, PlannerSpec};
+use getaway::planner::{PlannerError, PlannerHost};
 use getaway::search::{Budget, Generator};
 use getaway::solve::solve;
 use getaway_runs::{Jobs, WorkerError, Workers};
@@ -203,19 +203,8 @@ impl Series {
         &self.names
     }
 
-    /// Returns the external bot at an index of the entrants, or `None` if the entrant is a planner.
-    pub fn external_bot(&self, planner: usize) -> Option<&ExternalBot> {
-        match &self.players[planner] {
-            PlayerSpec::External(bot) => Some(bot),
-            PlayerSpec::Planner(_) => None,
-        }
-    }
-
-    pub(super) fn planner(&self, planner: usize) -> Option<&PlannerSpec> {
-        match &self.players[planner] {
-            PlayerSpec::External(_) => None,
-            PlayerSpec::Planner(planner) => Some(planner),
-        }
+    pub(super) fn player(&self, planner: usize) -> &PlayerSpec {
+        &self.players[planner]
     }
 
     pub fn options(&self) -> &SeriesOptions {

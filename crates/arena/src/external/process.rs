@@ -150,15 +150,13 @@ impl Program {
         ProgramEnd { cost, words: format!("{end}{}", last_log_line(&log)), log }
     }
 
+    /// Like [`Self::wait`], but fails once `is_stopped` returns true.
     pub(super) fn wait_unless(
         &mut self,
         limit: Duration,
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Option<ExitStatus>, Stopped> {
-        self.wait_until(Instant::now() + limit, is_stopped)
-    }
-
-    fn wait_until(&mut self, end: Instant, is_stopped: &dyn Fn() -> bool) -> Result<Option<ExitStatus>, Stopped> {
+        let end = Instant::now() + limit;
         loop {
             match self.child.try_wait().ok().flatten() {
                 None if is_stopped() => return Err(Stopped),
@@ -187,8 +185,8 @@ impl Program {
     /// the log.
     pub(super) fn kill(&mut self) {
         self.release();
-        let end = self.released.map_or_else(Instant::now, |released| released + KILL_TIME);
-        let _ = self.wait_until(end, &|| false);
+        let passed = self.released.map(|released| released.elapsed()).unwrap_or_default();
+        self.wait(KILL_TIME.saturating_sub(passed));
         if let Some(reader) = self.log_reader.take() {
             let end = Instant::now() + LOG_TIME;
             while !reader.is_finished() && Instant::now() < end {

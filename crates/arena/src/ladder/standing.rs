@@ -115,12 +115,28 @@ impl Ladder {
                 let counts = self.pair(index, other).counts();
                 if index < other { counts } else { counts.reversed() }
             });
+            let Member { name, spec, state, added, sums, .. } = &self.members[index];
+            let games = sums.games.max(1) as f64;
+            let memory_mb_max = sums.memory_kib_max.div_ceil(1 << 10);
             LadderRow {
                 place,
+                name: name.clone(),
+                spec: spec.clone(),
+                state: state.clone(),
+                added: *added,
                 rating: now[index],
                 counts: counts.fold(WinDrawLoss::default(), WinDrawLoss::plus),
+                games: sums.games,
+                failed: sums.failed,
+                last_failure: sums.last_failure.clone(),
+                mistakes: sums.mistakes.clone(),
+                score_mean: sums.points as f64 / games,
+                survived_share: sums.survived as f64 / games,
+                cost: MeanCost { cpu_ms_mean: sums.cpu_ms as f64 / games, memory_mb_max },
+                decision_p50_ms: sums.times.quantile_ms(0.5),
+                decision_p99_ms: sums.times.quantile_ms(0.99),
+                decision_max_ms: sums.times.max_ms(),
                 next: next.map(|next| result(index, next)),
-                ..self.members[index].row()
             }
         };
         let ranked = active
@@ -151,35 +167,5 @@ fn oriented(result: PairResult, is_earlier: bool) -> PairResult {
         PairResult::Better if !is_earlier => PairResult::Worse,
         PairResult::Worse if !is_earlier => PairResult::Better,
         same => same,
-    }
-}
-
-impl Member {
-    fn row(&self) -> LadderRow {
-        let sums = &self.sums;
-        let games = sums.games.max(1) as f64;
-        LadderRow {
-            place: None,
-            name: self.name.clone(),
-            spec: self.spec.clone(),
-            state: self.state.clone(),
-            added: self.added,
-            rating: Interval { estimate: 0.0, low: 0.0, high: 0.0 },
-            counts: WinDrawLoss::default(),
-            games: sums.games,
-            failed: sums.failed,
-            last_failure: sums.last_failure.clone(),
-            mistakes: sums.mistakes.clone(),
-            score_mean: sums.points as f64 / games,
-            survived_share: sums.survived as f64 / games,
-            cost: MeanCost {
-                cpu_ms_mean: sums.cpu_ms as f64 / games,
-                memory_mb_max: sums.memory_kib_max.div_ceil(1 << 10),
-            },
-            decision_p50_ms: sums.times.quantile_ms(0.5),
-            decision_p99_ms: sums.times.quantile_ms(0.99),
-            decision_max_ms: sums.times.max_ms(),
-            next: None,
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Plays a series of games for `getaway eval`, `battle` or `tournament`, and writes the results.
 
 use getaway::files::Existing;
-use getaway::game::{Rules, rules_fields};
+use getaway::game::Rules;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -11,11 +11,11 @@ use std::time::SystemTime;
 use std::{env, fs, process};
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use getaway::protocol::to_json;
-use getaway::search::Budget;
 use getaway_arena::{
-    Entrant, ExternalSummary, GameRecord, Games, MeanCost, PlannerEvaluation, ReportResult, ReportText, Series,
+    Entrant, ExternalSummary, GameRecord, GameSettings, Games, PlannerEvaluation, ReportResult, ReportText, Series,
     SeriesOptions, Summary, TournamentMonitor, TournamentOptions, evaluate, external_summaries, report, resume,
 };
 
@@ -41,24 +41,17 @@ const SCHEMA: u32 = 2;
 struct Output<'a> {
     schema: u32,
     #[serde(flatten)]
-    settings: Settings,
-    entrants: Vec<EntrantOutput<'a>>,
+    settings: GameSettings,
+    samples: u32,
+    games: usize,
+    games_max: usize,
+    entrants: Vec<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     planners: Option<&'a Vec<PlannerEvaluation>>,
     #[serde(flatten)]
     judgement: &'a Judgement,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     external: &'a [ExternalSummary],
-}
-
-#[derive(Serialize)]
-struct EntrantOutput<'a> {
-    name: &'a str,
-    spec: &'a str,
-    cost: MeanCost,
-    decision_p50_ms: f64,
-    decision_p99_ms: f64,
-    decision_max_ms: f64,
 }
 
 pub(crate) struct EntrantResults {
@@ -76,26 +69,20 @@ impl EntrantResults {
         self.external.iter().filter_map(|bot| bot.trouble.clone()).collect()
     }
 
-    fn outputs<'a>(&'a self, series: &'a Series) -> Vec<EntrantOutput<'a>> {
-        let output = |(evaluation, entrant): (&'a PlannerEvaluation, &'a Entrant)| {
+    fn entrants(&self, series: &Series) -> Vec<Value> {
+        let entrant = |(evaluation, entrant): (&PlannerEvaluation, &Entrant)| {
             let Summary { cost, decision_p50_ms, decision_p99_ms, decision_max_ms, .. } = evaluation.overall;
-            let (name, spec) = (evaluation.planner.as_str(), entrant.spec.as_str());
-            EntrantOutput { name, spec, cost, decision_p50_ms, decision_p99_ms, decision_max_ms }
+            json!({
+                "name": evaluation.planner,
+                "spec": entrant.spec,
+                "cost": cost,
+                "decision_p50_ms": decision_p50_ms,
+                "decision_p99_ms": decision_p99_ms,
+                "decision_max_ms": decision_max_ms,
+            })
         };
-        self.planners.iter().zip(series.entrants()).map(output).collect()
+        self.planners.iter().zip(series.entrants()).map(entrant).collect()
     }
-}
-
-#[derive(Serialize)]
-struct Settings {
-    seed: u64,
-    #[serde(flatten, with = "rules_fields")]
-    rules: Rules,
-    #[serde(flatten)]
-    budget: Budget,
-    samples: u32,
-    games: usize,
-    games_max: usize,
 }
 
 pub(crate) struct SeriesRun<'a> {
@@ -183,14 +170,9 @@ impl<'a> SeriesRun<'a> {
         self.games.iter().flatten().count()
     }
 
-    fn settings(&self) -> Settings {
-        let &SeriesOptions { samples, seed, rules, budget, .. } = self.series.options();
-        Settings { seed, rules, budget, samples, games: self.played(), games_max: self.series.len() }
-    }
-
     pub fn heading(&self) -> String {
-        let Settings { seed, rules, budget, samples, games, games_max } = self.settings();
-        let budget = budget.words();
+        let &SeriesOptions { samples, seed, rules, budget, .. } = self.series.options();
+        let (budget, games, games_max) = (budget.words(), self.played(), self.series.len());
         let variant = if rules.no_jump { ", no jumping" } else { "" };
         let missing = if games < games_max { format!(", {games} of {games_max} games so far") } else { String::new() };
         let samples = count(samples as usize, "sample");
@@ -230,8 +212,11 @@ impl<'a> SeriesRun<'a> {
         let results = EntrantResults::of(&self.series, &self.games);
         let output = Output {
             schema: SCHEMA,
-            settings: self.settings(),
-            entrants: results.outputs(&self.series),
+            settings: GameSettings::of(self.series.options()),
+            samples: self.series.options().samples,
+            games: self.played(),
+            games_max: self.series.len(),
+            entrants: results.entrants(&self.series),
             planners: matches!(judgement, Judgement::Evaluation).then_some(&results.planners),
             judgement,
             external: &results.external,
@@ -284,7 +269,7 @@ impl<'a> SeriesRun<'a> {
     }
 
     fn facts(&self) -> Vec<(&'static str, String)> {
-        let Settings { rules, budget, .. } = self.settings();
+        let &SeriesOptions { rules, budget, .. } = self.series.options();
         let commit = match env!("GETAWAY_COMMIT") {
             "" => "unknown".to_owned(),
             commit => commit.to_owned(),
