@@ -64,7 +64,7 @@ pub use matches::{MapComparison, Match};
 pub use phrases::p_value;
 pub use rating::{RatedPairs, ratings};
 pub use record::{Cost, ExternalRecord, Failure, FailureKind, GameRecord, MovesFingerprint, SourceCounts, Times};
-pub use report::{ReportReplays, ReportResult, ReportText, report};
+pub use report::{Judgement, ReportReplays, ReportText, report};
 pub use results::{GameSettings, resume};
 pub use series::{GameKey, Games, Series, SeriesError, SeriesMap, SeriesOptions};
 pub use sprt::{SprtMonitor, SprtReport};

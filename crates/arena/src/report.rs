@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::comparison::{Comparison, pairs};
 use super::eval::{PlannerEvaluation, evaluate};
@@ -11,7 +12,7 @@ use super::matches::Match;
 use super::record::{GameRecord, Times};
 use super::series::{Games, Series, SeriesMap};
 use super::sprt::SprtReport;
-use super::tournament::Tournament;
+use super::tournament::{Tournament, TournamentPair};
 use super::verdict::Outcome;
 use getaway::game::LAST_TICK;
 use getaway::protocol::to_json;
@@ -31,11 +32,24 @@ pub struct ReportText<'a> {
     pub facts: &'a [(&'static str, String)],
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ReportResult<'a> {
-    pub battle: Option<&'a Match>,
-    pub tournament: Option<&'a Tournament>,
-    pub replays: Option<&'a ReportReplays>,
+/// The result of a series, beside those of its planners.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Judgement {
+    Evaluation,
+    Battle(Box<Match>),
+    Tournament(Tournament),
+}
+
+impl Judgement {
+    /// Describes the result of a comparison.
+    pub fn sentence(&self) -> Option<String> {
+        match self {
+            Self::Evaluation => None,
+            Self::Battle(battle) => Some(battle.sentence()),
+            Self::Tournament(tournament) => Some(tournament.sentence()),
+        }
+    }
 }
 
 /// The viewer and the replays that are embedded in the page.
@@ -75,7 +89,8 @@ struct Data<'a> {
     maps: Vec<&'a str>,
     drawings: Vec<Vec<String>>,
     tournament: Option<&'a Tournament>,
-    sprt: Vec<SprtCurve>,
+    /// The course of each pair's sequential test.
+    sprt: Vec<Value>,
     planners: Vec<PlannerEvaluation>,
     /// For each planner and map, decision times in milliseconds with their counts.
     times: Vec<Vec<Vec<(f64, u64)>>>,
@@ -84,21 +99,10 @@ struct Data<'a> {
     games: Vec<GameRow>,
 }
 
-#[derive(Serialize)]
-struct SprtCurve {
-    /// Indices of the two planners. Wins of the first planner raise the likelihood ratio.
-    sides: [usize; 2],
-    ratios: Vec<f64>,
-    low: f64,
-    high: f64,
-}
-
-impl SprtCurve {
-    fn new(sides: [usize; 2], sprt: &SprtReport) -> Self {
-        let SprtReport { low, high, .. } = *sprt;
-        let round = |ratio: &f64| (ratio * 1e3).round() / 1e3;
-        Self { sides, ratios: sprt.ratios.iter().map(round).collect(), low, high }
-    }
+/// `sides` are the indices of the two planners. Wins of the first planner raise the likelihood ratio.
+fn sprt_curve(sides: [usize; 2], SprtReport { ratios, low, high, .. }: &SprtReport) -> Value {
+    let ratios: Vec<f64> = ratios.iter().map(|ratio| (ratio * 1e3).round() / 1e3).collect();
+    json!({ "sides": sides, "ratios": ratios, "low": low, "high": high })
 }
 
 /// A game: index of the planner, index of the map, sample, seed, final tick, score, replay command,
@@ -111,18 +115,24 @@ struct GameRow(usize, usize, u32, u64, u16, u32, Option<String>, Option<usize>, 
 pub fn report(
     series: &Series,
     games: &Games,
-    result: ReportResult<'_>,
+    judgement: &Judgement,
+    replays: Option<&ReportReplays>,
     text: ReportText<'_>,
     command_of: impl Fn(usize) -> Option<String>,
 ) -> String {
-    let ReportResult { battle, tournament, replays } = result;
-    let battle_sprt = battle.and_then(|battle| Some(SprtCurve::new([0, 1], battle.sprt.as_ref()?)));
-    let pair_sprts = tournament.into_iter().flat_map(|tournament| &tournament.pairs).filter_map(|pair| {
-        let left = pair.sprt_left.as_ref()?;
+    let of_pair = |pair: &TournamentPair| {
         let [one, other] = pair.sides;
-        let sides = if *left == pair.left { [one, other] } else { [other, one] };
-        Some(SprtCurve::new(sides, pair.sprt.as_ref()?))
-    });
+        let sides = if *pair.sprt_left.as_ref()? == pair.left { [one, other] } else { [other, one] };
+        Some(sprt_curve(sides, pair.sprt.as_ref()?))
+    };
+    let (outcome, tournament, sprt) = match judgement {
+        Judgement::Evaluation => (None, None, Vec::new()),
+        Judgement::Battle(battle) => {
+            let sprt = battle.sprt.iter().map(|sprt| sprt_curve([0, 1], sprt)).collect();
+            (Some(battle.verdict.outcome), None, sprt)
+        }
+        Judgement::Tournament(found) => (None, Some(found), found.pairs.iter().filter_map(of_pair).collect()),
+    };
     let (maps, planners) = (0..series.maps().len(), 0..series.options().planners.len());
     let times = |planner: usize, map: usize| {
         let mut times = Times::default();
@@ -143,11 +153,10 @@ pub fn report(
     };
     let external = external_summaries(series, games);
     let troubles: Vec<String> = external.iter().filter_map(|bot| bot.trouble.clone()).collect();
-    let verdict = battle.map(Match::sentence).or_else(|| tournament.map(Tournament::sentence));
     let data = Data {
         text,
-        sentence: verdict.or_else(|| (!troubles.is_empty()).then(|| troubles.join("; "))),
-        outcome: battle.map(|battle| battle.verdict.outcome),
+        sentence: judgement.sentence().or_else(|| (!troubles.is_empty()).then(|| troubles.join("; "))),
+        outcome,
         troubles,
         external,
         is_repeatable: !series.options().budget.has_time(),
@@ -155,7 +164,7 @@ pub fn report(
         maps: series.maps().iter().map(|map| map.name.as_str()).collect(),
         drawings: series.maps().iter().map(SeriesMap::drawing).collect(),
         tournament,
-        sprt: battle_sprt.into_iter().chain(pair_sprts).collect(),
+        sprt,
         planners: evaluate(series, games),
         times: planners.clone().map(|planner| maps.clone().map(|map| times(planner, map)).collect()).collect(),
         matrix: [None].into_iter().chain(maps.clone().map(Some)).map(matrix).collect(),
@@ -172,8 +181,6 @@ pub fn report(
 mod tests {
     use std::ops::ControlFlow;
     use std::sync::atomic::AtomicBool;
-
-    use serde_json::Value;
 
     use super::*;
     use crate::series::SeriesOptions;
@@ -202,11 +209,11 @@ mod tests {
             replays: ["{}", "{\"header\":1}"].map(str::to_owned).to_vec(),
             of_game: vec![Some(1), None, Some(0), None, Some(1), None],
         };
-        let result = ReportResult { battle: Some(&result), tournament: None, replays: Some(&replays) };
-        report(&series, &games, result, text, |index| Some(format!("play {index}")))
+        let result = Judgement::Battle(Box::new(result));
+        report(&series, &games, &result, Some(&replays), text, |index| Some(format!("play {index}")))
     }
 
-    fn json(page: &str, id: &str) -> Value {
+    fn data_of(page: &str, id: &str) -> Value {
         let (_, rest) = page.split_once(&format!("id=\"{id}\">")).expect("the element");
         serde_json::from_str(rest.split_once("</script>").expect("its end").0).expect("JSON")
     }
@@ -214,14 +221,14 @@ mod tests {
     #[test]
     fn data_can_be_parsed_from_the_page() {
         let page = page();
-        let data = json(&page, "data");
+        let data = data_of(&page, "data");
         assert_eq!(data["maps"][0], "</script><script>alert(1)</script>");
         assert_eq!(data["title"], "a {{DATA}} title");
         let games = data["games"].as_array().expect("games");
         assert_eq!((games.len(), &games[4][6]), (5, &Value::from("play 4")));
         assert_eq!((&games[1][7], &games[4][7]), (&Value::Null, &Value::from(1)));
-        assert_eq!(json(&page, "replay-1")["header"], 1);
-        assert_eq!(json(&page, "viewer")[0], "<script>before</script>");
+        assert_eq!(data_of(&page, "replay-1")["header"], 1);
+        assert_eq!(data_of(&page, "viewer")[0], "<script>before</script>");
         assert_eq!((&data["drawings"][0][1], &data["facts"][0][1]), (&Value::from(".###."), &Value::from("1")));
         let pairs = |left: usize, right: usize| {
             let cell = &data["matrix"][0][left][right];

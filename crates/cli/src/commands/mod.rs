@@ -27,7 +27,7 @@ mod solve;
 mod verify;
 mod view;
 
-pub(crate) use series::Judgement;
+pub(crate) use series::write_results;
 
 #[derive(Subcommand)]
 pub(crate) enum Command {

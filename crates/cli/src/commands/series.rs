@@ -4,12 +4,10 @@
 use std::io::Write;
 
 use clap::Args;
-use serde::Serialize;
-
 use getaway::planner::DEFAULT_NAME;
 use getaway_arena::{
-    Comparison, ExternalSummary, Match, PlannerEvaluation, ReportResult, Standing, Summary, Tournament,
-    TournamentOptions, TournamentPair, p_value,
+    Comparison, ExternalSummary, Judgement, Match, PlannerEvaluation, Standing, Summary, Tournament, TournamentOptions,
+    TournamentPair, p_value,
 };
 use getaway_runs::stats::{SprtDecision, WinDrawLoss};
 
@@ -69,25 +67,6 @@ pub(crate) struct TournamentArgs {
     sprt: SprtArgs,
 }
 
-/// The result of a command, as it is written in JSON.
-#[derive(Serialize)]
-#[serde(untagged)]
-pub(crate) enum Judgement {
-    Evaluation,
-    Battle {
-        #[serde(flatten)]
-        result: Box<Match>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        note: Option<String>,
-        sentence: String,
-    },
-    Tournament {
-        #[serde(flatten)]
-        result: Tournament,
-        sentence: String,
-    },
-}
-
 pub(crate) fn eval(args: &EvalArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
     args.positional.refuse()?;
     let mut run = SeriesRun::new(&args.series, args.planners.clone(), invocation)?;
@@ -106,8 +85,7 @@ pub(crate) fn battle(args: &BattleArgs, invocation: &Invocation<'_>, out: &mut i
     let sprt = run.play(options)?.sprt_reports().pop().flatten();
     let result = Match::of(&run.series, &run.games, [0, 1], sprt, args.series.margin());
     let title = format!("{} against {}", result.left, result.right);
-    let judgement = Judgement::Battle { note: result.note(), sentence: result.sentence(), result: Box::new(result) };
-    run.finish(&title, Some(&title), &judgement, out)
+    run.finish(&title, Some(&title), &Judgement::Battle(Box::new(result)), out)
 }
 
 pub(crate) fn tournament(
@@ -121,49 +99,43 @@ pub(crate) fn tournament(
     let result = Tournament::of(&run.series, &run.games, &monitor, args.series.margin());
     let title = |kind: &str| format!("{kind} of {} entrants", args.entrants.len());
     let heading = title(if args.gauntlet { "gauntlet" } else { "tournament" });
-    let judgement = Judgement::Tournament { sentence: result.sentence(), result };
-    run.finish(&title("tournament"), Some(&heading), &judgement, out)
+    run.finish(&title("tournament"), Some(&heading), &Judgement::Tournament(result), out)
 }
 
-impl Judgement {
-    pub fn shown(&self) -> ReportResult<'_> {
-        match self {
-            Self::Evaluation => ReportResult::default(),
-            Self::Battle { result, .. } => ReportResult { battle: Some(result), ..ReportResult::default() },
-            Self::Tournament { result, .. } => ReportResult { tournament: Some(result), ..ReportResult::default() },
-        }
+/// Writes the tables and then the sentences.
+pub(crate) fn write_results(
+    judgement: &Judgement,
+    results: &EntrantResults,
+    out: &mut impl Write,
+) -> Result<(), CliError> {
+    match judgement {
+        Judgement::Evaluation => results.planners.iter().try_for_each(|planner| write_planner(planner, out))?,
+        Judgement::Battle(result) => write_battle(result, out)?,
+        Judgement::Tournament(result) => write_tournament(result, out)?,
     }
-
-    /// Writes the tables and then the sentences.
-    pub fn write(&self, results: &EntrantResults, out: &mut impl Write) -> Result<(), CliError> {
-        match self {
-            Self::Evaluation => results.planners.iter().try_for_each(|planner| write_planner(planner, out))?,
-            Self::Battle { result, .. } => write_battle(result, out)?,
-            Self::Tournament { result, .. } => write_tournament(result, out)?,
+    write_costs(results, out)?;
+    let mut sentences = match judgement {
+        Judgement::Evaluation => results.troubles(),
+        Judgement::Battle(result) => {
+            let sprt = result.sprt.as_ref().map(|sprt| {
+                let (ratio, low, high) = (sprt.log_likelihood_ratio, sprt.low, sprt.high);
+                format!("SPRT: log-likelihood ratio {ratio:.2}; H0 is accepted at {low:.2}, H1 at {high:.2}")
+            });
+            sprt.into_iter().chain(result.note()).collect()
         }
-        write_costs(results, out)?;
-        let sentences = match self {
-            Self::Evaluation => results.troubles(),
-            Self::Battle { result, note, sentence } => {
-                let sprt = result.sprt.as_ref().map(|sprt| {
-                    let (ratio, low, high) = (sprt.log_likelihood_ratio, sprt.low, sprt.high);
-                    format!("SPRT: log-likelihood ratio {ratio:.2}; H0 is accepted at {low:.2}, H1 at {high:.2}")
-                });
-                sprt.into_iter().chain(note.clone()).chain([sentence.clone()]).collect()
-            }
-            Self::Tournament { result, sentence } => {
-                let deterministic = result.standing.iter().filter(|standing| standing.is_deterministic);
-                let repeated = deterministic.map(|Standing { planner, games, .. }| {
-                    format!("{planner} is deterministic: {} distinct games of {}", games.distinct_games, games.games)
-                });
-                [format!("ratings: {}", result.model)].into_iter().chain(repeated).chain([sentence.clone()]).collect()
-            }
-        };
-        if !sentences.is_empty() {
-            writeln!(out)?;
+        Judgement::Tournament(result) => {
+            let deterministic = result.standing.iter().filter(|standing| standing.is_deterministic);
+            let repeated = deterministic.map(|Standing { planner, games, .. }| {
+                format!("{planner} is deterministic: {} distinct games of {}", games.distinct_games, games.games)
+            });
+            [format!("ratings: {}", result.model)].into_iter().chain(repeated).collect()
         }
-        sentences.iter().try_for_each(|sentence| out.say(sentence))
+    };
+    sentences.extend(judgement.sentence());
+    if !sentences.is_empty() {
+        writeln!(out)?;
     }
+    sentences.iter().try_for_each(|sentence| out.say(sentence))
 }
 
 fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result<(), CliError> {

@@ -15,14 +15,14 @@ use serde_json::{Value, json};
 
 use getaway::protocol::to_json;
 use getaway_arena::{
-    Entrant, ExternalSummary, GameRecord, GameSettings, Games, PlannerEvaluation, ReportResult, ReportText, Series,
+    Entrant, ExternalSummary, GameRecord, GameSettings, Games, Judgement, PlannerEvaluation, ReportText, Series,
     SeriesOptions, Summary, TournamentMonitor, TournamentOptions, evaluate, external_summaries, report, resume,
 };
 
 use getaway_runs::stats::{WinDrawLoss, average};
 
 use crate::arguments::{GamesArgs, SeriesArgs, WorkerArgs};
-use crate::commands::Judgement;
+use crate::commands::write_results;
 use crate::output::{OutputArgs, OutputFile, Progress, Say, count, points, shell_quoted};
 use crate::{CliError, Invocation};
 pub(crate) use replays::replay_json;
@@ -50,6 +50,10 @@ struct Output<'a> {
     planners: Option<&'a Vec<PlannerEvaluation>>,
     #[serde(flatten)]
     judgement: &'a Judgement,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sentence: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     external: &'a [ExternalSummary],
 }
@@ -219,18 +223,19 @@ impl<'a> SeriesRun<'a> {
             entrants: results.entrants(&self.series),
             planners: matches!(judgement, Judgement::Evaluation).then_some(&results.planners),
             judgement,
+            note: if let Judgement::Battle(battle) = judgement { battle.note() } else { None },
+            sentence: judgement.sentence(),
             external: &results.external,
         };
         let json = serde_json::to_string(&output)?;
         // Print the results even if the report cannot be written.
-        let shown = judgement.shown();
-        let written = self.report.as_ref().map_or(Ok(()), |files| self.write_report(files, title, shown, &json));
+        let written = self.report.as_ref().map_or(Ok(()), |files| self.write_report(files, title, judgement, &json));
         if self.args.games.json {
             writeln!(out, "{json}")?;
         } else {
             let heading = heading.map_or_else(String::new, |heading| format!("{heading}: "));
             out.say(heading + &self.heading())?;
-            judgement.write(&results, out)?;
+            write_results(judgement, &results, out)?;
         }
         // Flush, so that the results appear before the error.
         out.flush()?;
@@ -250,7 +255,7 @@ impl<'a> SeriesRun<'a> {
         &self,
         files: &ReportFiles,
         title: &str,
-        shown: ReportResult<'_>,
+        judgement: &Judgement,
         json: &str,
     ) -> Result<(), CliError> {
         let (heading, facts) = (self.heading(), self.facts());
@@ -262,8 +267,8 @@ impl<'a> SeriesRun<'a> {
         };
         let games = &self.args.games;
         let replays = report_replays(&self.series, &self.games, games.workers.threads(), games.playground.as_deref())?;
-        let result = ReportResult { replays: Some(&replays), ..shown };
-        files.page.write(report(&self.series, &self.games, result, text, command_of).as_bytes())?;
+        let page = report(&self.series, &self.games, judgement, Some(&replays), text, command_of);
+        files.page.write(page.as_bytes())?;
         files.csv.write(getaway_arena::csv(&self.series, &self.games).as_bytes())?;
         files.json.write(format!("{json}\n").as_bytes())
     }
