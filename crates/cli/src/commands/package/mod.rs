@@ -85,10 +85,10 @@ pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result<(), CliErr
     if stop.load(Ordering::Relaxed) {
         return Err(CliError::Interrupted("interrupted during the installation".to_owned()));
     }
-    let environment = installed?.map_err(|problem| refuse(vec![problem]))?;
+    let interpreter = installed?.map_err(|problem| refuse(vec![problem]))?;
     writeln!(out, "installed into an empty environment")?;
     out.flush()?;
-    let Trial { summary, notes, problems } = trial::play(&bot, &environment, map, args.port, &stop)?;
+    let Trial { summary, notes, problems } = trial::play(&bot, &interpreter, map, args.port, &stop)?;
     notes.iter().for_each(|text| note(text));
     if !summary.is_empty() {
         out.say(summary)?;

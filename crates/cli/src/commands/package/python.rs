@@ -89,9 +89,10 @@ impl Python {
         if output.status.success() { Ok(()) } else { Err(failure("cannot unpack the zip", &output)) }
     }
 
-    /// Creates a virtual environment and installs the bot's requirements. Returns the inner error
+    /// Creates a virtual environment, installs the bot's requirements, and returns the interpreter of
+    /// the environment. Returns the inner error
     /// if pip fails, and the outer error if the environment cannot be created or pip cannot start.
-    pub fn install(&self, environment: &Path, bot: &Path) -> Result<Result<Environment, String>, CliError> {
+    pub fn install(&self, environment: &Path, bot: &Path) -> Result<Result<PathBuf, String>, CliError> {
         let has_requirements = Contents::has_requirements(bot);
         let pip: &[&str] = match self.module.as_str() {
             _ if has_requirements => &[],
@@ -102,16 +103,16 @@ impl Python {
         if !output.status.success() {
             return Err(failure(&format!("{} cannot create an environment", self.path.display()), &output));
         }
-        let environment = Environment::of(environment);
+        let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
         if !has_requirements {
-            return Ok(Ok(environment));
+            return Ok(Ok(python));
         }
-        let mut pip = isolated(&environment.python);
+        let mut pip = isolated(&python);
         pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet"]);
         pip.args(["--requirement", REQUIREMENTS]).current_dir(bot).stdin(Stdio::null());
         let output = pip.output().map_err(|error| CliError::Input(format!("cannot run pip: {error}")))?;
         if output.status.success() {
-            return Ok(Ok(environment));
+            return Ok(Ok(python));
         }
         let log = String::from_utf8_lossy(&output.stderr);
         show_log(&log);
@@ -136,18 +137,6 @@ fn isolated(path: &Path) -> Command {
     let mut command = Command::new(absolute.as_deref().unwrap_or(path));
     command.arg("-I").current_dir("/");
     command
-}
-
-#[derive(Debug)]
-pub struct Environment {
-    pub python: PathBuf,
-}
-
-impl Environment {
-    fn of(folder: &Path) -> Self {
-        let python = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
-        Self { python: folder.join(python) }
-    }
 }
 
 pub fn show_log(log: &str) {

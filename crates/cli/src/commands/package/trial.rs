@@ -12,7 +12,7 @@ use getaway_arena::{LATE_SHARE, Program, ProgramEnd, STARTUP_TIME};
 use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
 
 use super::contents::{PROGRAM, REQUIREMENTS};
-use super::python::{Environment, show_log};
+use super::python::show_log;
 use crate::CliError;
 use crate::output::{ending, shell_quoted};
 
@@ -43,13 +43,7 @@ struct Seen {
 }
 
 /// Plays a game with the bot in `folder` on a server at `port`; 0 picks a free port.
-pub fn play(
-    folder: &Path,
-    environment: &Environment,
-    map: Map,
-    port: u16,
-    stop: &AtomicBool,
-) -> Result<Trial, CliError> {
+pub fn play(folder: &Path, python: &Path, map: Map, port: u16, stop: &AtomicBool) -> Result<Trial, CliError> {
     let options = ServerOptions { games: Some(1), ..ServerOptions::with_maps(vec![map]) };
     let server = Server::start(HOST, port, options).map_err(cannot_listen)?;
     let address = server.address();
@@ -59,7 +53,7 @@ pub fn play(
         variables.push(("SERVER_URL".to_owned(), format!("ws://{address}")));
     }
     let variables: Vec<(&str, String)> = variables.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
-    let mut program = Program::start(&command(folder, environment), &variables)
+    let mut program = Program::start(&command(folder, python), &variables)
         .map_err(|error| CliError::Input(format!("cannot start the bot: {error}")))?;
     let seen = watch(&server, &mut program, stop);
     let end = Instant::now() + EXIT_TIME;
@@ -99,8 +93,8 @@ fn cannot_listen(error: ServerError) -> CliError {
     CliError::Input(format!("{error}: the test needs a free port (try --port 0 if the bot reads SERVER_URL)"))
 }
 
-fn command(folder: &Path, environment: &Environment) -> String {
-    let [folder, python] = [folder, &environment.python].map(|path| path.display().to_string());
+fn command(folder: &Path, python: &Path) -> String {
+    let [folder, python] = [folder, python].map(|path| path.display().to_string());
     if cfg!(windows) {
         return format!("cd /d \"{folder}\" && \"{python}\" {PROGRAM}");
     }
