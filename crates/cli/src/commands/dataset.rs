@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use serde::Serialize;
+use serde_json::json;
 
 use getaway::files;
 use getaway::protocol::write_line;
@@ -76,15 +76,6 @@ pub(crate) struct DatasetArgs {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Report<'a> {
-    folder: &'a str,
-    states: u64,
-    shards: usize,
-    /// Number of shards that earlier runs wrote.
-    kept: usize,
-}
-
 pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
     let maps = args.maps.load(&args.names)?;
     let (planners, rules) = (args.planners.clone(), args.rules.rules()?);
@@ -121,7 +112,8 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
     let (shards, kept) = (dataset.shards(), dataset.shards() - missing.len());
     let name = args.out.display().to_string();
     if args.json {
-        return Ok(write_line(out, &Report { folder: &name, states: args.states, shards, kept })?);
+        let report = json!({ "folder": name, "states": args.states, "shards": shards, "kept": kept });
+        return Ok(write_line(out, &report)?);
     }
     let kept = if kept > 0 { format!(", {kept} of them from earlier runs") } else { String::new() };
     out.say(format!("{name}: {} in {}{kept}", count(args.states as usize, "state"), count(shards, "shard")))
