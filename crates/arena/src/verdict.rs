@@ -109,6 +109,7 @@ impl Question<'_> {
         bots: &[Option<ExternalSummary>; 2],
         sprt: Option<&SprtReport>,
     ) -> Verdict {
+        let [left, right] = self.sides;
         let bots: Vec<&ExternalSummary> = bots.iter().flatten().collect();
         let troubles: Vec<String> = bots.iter().filter_map(|bot| bot.trouble.clone()).collect();
         let is_broken = bots.iter().any(|bot| bot.is_broken());
@@ -130,8 +131,10 @@ impl Question<'_> {
             |games: &FurtherGames| further.is_none_or(|more| more.unit != games.unit || games.count < more.count);
         let further_for_margin = for_margin.filter(helps);
         let claim = match sprt {
-            _ if outcome == Outcome::Failed => self.failed_claim(),
-            _ if pairs.counts.pairs() == 0 => self.unplayed_claim(),
+            _ if outcome == Outcome::Failed => format!("So the games do not show how {left} and {right} compare."),
+            _ if pairs.counts.pairs() == 0 => {
+                format!("No pair of games was played, so {left} and {right} cannot be compared.")
+            }
             Some(report) => self.sequential_claim(report, pairs),
             None => self.claim(outcome, pairs, [further, further_for_margin]),
         };
@@ -154,16 +157,6 @@ impl Question<'_> {
         }
         let Interval { low, high, .. } = pairs.adjusted.interval(EQUIVALENCE_CONFIDENCE);
         if -self.margin < low && high < self.margin { Outcome::Equal } else { Outcome::Undecided }
-    }
-
-    fn failed_claim(&self) -> String {
-        let [left, right] = self.sides;
-        format!("So the games do not show how {left} and {right} compare.")
-    }
-
-    fn unplayed_claim(&self) -> String {
-        let [left, right] = self.sides;
-        format!("No pair of games was played, so {left} and {right} cannot be compared.")
     }
 
     fn claim(&self, outcome: Outcome, pairs: &Comparison, further: [Option<FurtherGames>; 2]) -> String {
