@@ -7,7 +7,6 @@
 //! on threads or machines.
 
 use std::collections::HashMap;
-use std::hash::Hasher;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -22,14 +21,13 @@ use super::entrant::Entrant;
 use super::game::PlayerSpec;
 use super::results::{GameSettings, same_in_run};
 use super::series::{Series, SeriesError};
-use fnv::FnvHasher;
 use getaway::batch::{Batch, Shape};
 use getaway::game::{Move, State, World};
 use getaway::planner::{PlannerFailure, PlannerHost, PlannerSpec};
 use getaway::protocol::to_json;
 use getaway::search::{Budget, Generator};
 use getaway::solve::{Outcome, SolverOptions, judge_moves};
-use getaway_runs::{BUILD, FileKind, Jobs, Journal, JournalError, WorkerError, Workers};
+use getaway_runs::{BUILD, FileKind, Jobs, Journal, JournalError, WorkerError, Workers, fnv};
 
 /// Number of states per shard; the last shard may have fewer.
 pub const SHARD_STATES: u64 = 1024;
@@ -116,9 +114,7 @@ pub struct ShardHash {
 
 impl ShardHash {
     pub fn new(shard: usize, content: &[u8]) -> Self {
-        let mut hash = FnvHasher::default();
-        hash.write(content);
-        Self { shard, hash: format!("{:016x}", hash.finish()) }
+        Self { shard, hash: format!("{:016x}", fnv(&[content])) }
     }
 }
 
@@ -218,13 +214,12 @@ impl Dataset {
     /// settings and the hashes of its shards.
     pub fn open(&self, path: &Path) -> Result<(Journal, HashMap<usize, String>), JournalError> {
         let options = self.series.options();
-        let mut layouts = FnvHasher::default();
-        self.series.maps().iter().for_each(|map| layouts.write(map.layout.as_bytes()));
+        let layouts: Vec<&[u8]> = self.series.maps().iter().map(|map| map.layout.as_bytes()).collect();
         let settings = Settings {
             build: BUILD.to_owned(),
             maps: self.series.maps().iter().map(|map| map.name.clone()).collect(),
             planners: options.planners.clone(),
-            layouts: format!("{:016x}", layouts.finish()),
+            layouts: format!("{:016x}", fnv(&layouts)),
             games: GameSettings::of(options),
             options: self.options,
         };
@@ -344,10 +339,7 @@ impl Dataset {
 
     fn play(&self, number: u64) -> Result<Game, DatasetError> {
         let options = self.series.options();
-        let mut hash = FnvHasher::default();
-        hash.write(&number.to_le_bytes());
-        hash.write(&options.seed.to_le_bytes());
-        let mut random = Generator::from_seed(hash.finish());
+        let mut random = Generator::from_seed(fnv(&[&number.to_le_bytes(), &options.seed.to_le_bytes()]));
         let (map, planner) = (random.below(self.series.maps().len()), random.below(options.planners.len()));
         let world = self.series.maps()[map].world();
         let mut player = self.planners[planner].build(random.next_u64());

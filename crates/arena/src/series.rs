@@ -5,7 +5,6 @@
 //! number of threads or on interruptions.
 
 use std::collections::HashSet;
-use std::hash::Hasher;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -17,14 +16,13 @@ use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names};
 use super::external::{ExternalHost, ExternalOptions};
 use super::game::{GameError, PlayerSpec};
 use super::record::GameRecord;
-use fnv::FnvHasher;
 use getaway::bot::{BotOptions, OptionsError};
 use getaway::game::{Layout, POINTS_PER_TICK, Rules, World, WorldError};
 use getaway::map::Map;
 use getaway::planner::{PlannerError, PlannerHost};
 use getaway::search::{Budget, Generator};
 use getaway::solve::solve;
-use getaway_runs::{Jobs, WorkerError, Workers};
+use getaway_runs::{Jobs, WorkerError, Workers, fnv};
 
 /// Size of a seed in bits: JSON parsers that use doubles round some larger integers.
 const SEED_BITS: u32 = 53;
@@ -246,11 +244,9 @@ impl Series {
 
     /// Returns the seed that all planners use on a map in a sample.
     pub fn seed(&self, map: usize, sample: u32) -> u64 {
-        let mut hash = FnvHasher::default();
-        hash.write(self.maps[map].name.as_bytes());
-        hash.write(&sample.to_le_bytes());
-        hash.write(&self.options.seed.to_le_bytes());
-        Generator::from_seed(hash.finish()).next_u64() >> (u64::BITS - SEED_BITS)
+        let name = self.maps[map].name.as_bytes();
+        let hash = fnv(&[name, &sample.to_le_bytes(), &self.options.seed.to_le_bytes()]);
+        Generator::from_seed(hash).next_u64() >> (u64::BITS - SEED_BITS)
     }
 
     /// Plays the missing games on `threads` threads (at least one) until all are played, `stop` is
@@ -348,16 +344,10 @@ fn file_name(map: &str) -> String {
 }
 
 fn fingerprint(layout: &Layout) -> String {
-    let mut hash = FnvHasher::default();
-    for row in layout.rows() {
-        hash.write(row.as_bytes());
-        hash.write(b"\n");
-    }
+    let rows: String = layout.rows().iter().map(|row| format!("{row}\n")).collect();
     // A drawing shows only one spawn per tile, so the hash also includes the list of spawns.
-    for spawn in &layout.threats {
-        hash.write(format!("{} {}\n", spawn.style, spawn.position).as_bytes());
-    }
-    format!("{:016x}", hash.finish())
+    let spawns = layout.threats.iter().map(|spawn| format!("{} {}\n", spawn.style, spawn.position));
+    format!("{:016x}", fnv(&[rows.as_bytes(), spawns.collect::<String>().as_bytes()]))
 }
 
 #[cfg(test)]

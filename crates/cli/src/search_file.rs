@@ -7,7 +7,6 @@
 //! expand to at most [`EXPANSION_MAX`] times its size plus [`STATE_BYTES_MIN`].
 
 use std::fs::{self, File};
-use std::hash::Hasher;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,11 +16,10 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 
-use fnv::FnvHasher;
 use getaway::files;
 use getaway::game::{Layout, Rules, World};
 use getaway::solve::{Solver, SolverOptions};
-use getaway_runs::{FileKind, JournalError, lock, partial_file};
+use getaway_runs::{FileKind, JournalError, fnv, lock, partial_file};
 
 use crate::CliError;
 use crate::error::{unreadable, unwritable};
@@ -173,14 +171,14 @@ fn encode(header: &Header, solver: &Solver) -> io::Result<Vec<u8>> {
     solver.save(&mut encoder)?;
     encoder.flush()?;
     let mut bytes = encoder.into_inner()?.finish()?;
-    let check = checksum(&bytes);
+    let check = fnv(&[&bytes]).to_le_bytes();
     bytes.extend(check);
     Ok(bytes)
 }
 
 fn restore(bytes: &[u8], world: &World, options: SolverOptions) -> Result<(Header, Solver), String> {
     let (content, check) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or(": the file is incomplete")?;
-    if checksum(content) != *check {
+    if fnv(&[content]).to_le_bytes() != *check {
         return Err(": the checksum is wrong: the file was edited, or its end is missing".to_owned());
     }
     let header_bytes = content.iter().position(|&byte| byte == b'\n').ok_or(": the first line is incomplete")?;
@@ -201,10 +199,4 @@ fn restore(bytes: &[u8], world: &World, options: SolverOptions) -> Result<(Heade
         _ => format!(": {error}"),
     })?;
     Ok((header, solver))
-}
-
-fn checksum(content: &[u8]) -> [u8; CHECKSUM_BYTES] {
-    let mut hash = FnvHasher::default();
-    hash.write(content);
-    hash.finish().to_le_bytes()
 }

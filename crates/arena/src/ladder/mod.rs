@@ -19,7 +19,6 @@ mod standing;
 mod store;
 
 use std::collections::BTreeSet;
-use std::hash::Hasher;
 
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +28,8 @@ use super::rating::{RatedPairs, ratings};
 use super::record::{GameRecord, Times};
 use super::remote::LadderJob;
 use super::results::GameSettings;
-use fnv::FnvHasher;
 use getaway::protocol::Mistakes;
+use getaway_runs::fnv;
 use getaway_runs::stats::Interval;
 
 pub use page::{LadderText, ladder_page};
@@ -262,7 +261,7 @@ impl Ladder {
         if member.games.len() <= unit {
             member.games.resize(unit + 1, None);
         }
-        member.games[unit] = Some(Played { rank: game.rank(), moves: fingerprint(&game.moves) });
+        member.games[unit] = Some(Played { rank: game.rank(), moves: fnv(&[game.moves.as_bytes()]) });
         member.count(game);
         self.games += 1;
         for other in (0..self.members.len()).filter(|&other| other != entrant) {
@@ -380,10 +379,4 @@ impl Ladder {
 fn base_name(name: &str) -> &str {
     let version = name.rsplit_once('@').filter(|(_, version)| version.parse::<u32>().is_ok());
     version.map_or(name, |(base, _)| base)
-}
-
-fn fingerprint(moves: &str) -> u64 {
-    let mut hash = FnvHasher::default();
-    hash.write(moves.as_bytes());
-    hash.finish()
 }

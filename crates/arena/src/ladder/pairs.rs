@@ -1,9 +1,8 @@
 use std::collections::HashSet;
-use std::hash::Hasher;
 
-use fnv::FnvHasher;
 use serde::Serialize;
 
+use getaway_runs::fnv;
 use getaway_runs::stats::{Sprt, SprtDecision, WinDrawLoss};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,9 +53,8 @@ impl PairState {
         while let Some((left, right)) = both(self.next_unit) {
             let map = self.next_unit % self.by_map.len();
             self.next_unit += 1;
-            let mut hash = FnvHasher::default();
-            [map as u64, left.moves, right.moves].iter().for_each(|part| hash.write(&part.to_le_bytes()));
-            if !self.seen.insert(hash.finish()) {
+            let [map_bytes, left_bytes, right_bytes] = [map as u64, left.moves, right.moves].map(u64::to_le_bytes);
+            if !self.seen.insert(fnv(&[&map_bytes, &left_bytes, &right_bytes])) {
                 self.repeats += 1;
                 continue;
             }
