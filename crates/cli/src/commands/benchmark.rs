@@ -136,27 +136,42 @@ fn load_checked(path: &Path, benchmark: &Benchmark) -> Result<Record, String> {
     checked.map(|()| record)
 }
 
-fn check(args: &CheckArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
-    let all = [benchmark.folder.join("records")];
-    let files = record_files(if args.files.is_empty() { &all } else { &args.files })?;
-    let mut refused = 0;
-    for path in &files {
-        let sentence = match load_checked(path, benchmark) {
-            Ok(Record { instance, certificate, .. }) => {
-                format!("{instance}: line {}, bound {}", certificate.final_tick, certificate.bound_tick)
+/// Checks records, and calls `act` with each that holds. Prints the text that it returns, or why the
+/// record is refused. `words` describe the records with a text and the refused ones.
+fn check_all(
+    files: &[PathBuf],
+    benchmark: &Benchmark,
+    words: [&str; 2],
+    out: &mut impl Write,
+    mut act: impl FnMut(&Path, Record) -> Result<Result<Option<String>, String>, CliError>,
+) -> Result<(), CliError> {
+    let (mut passed, mut refused) = (0, 0);
+    for path in record_files(files)? {
+        match load_checked(&path, benchmark).map_or_else(|why| Ok(Err(why)), |record| act(&path, record))? {
+            Ok(text) => {
+                passed += usize::from(text.is_some());
+                text.map_or(Ok(()), |text| out.say(text))?;
             }
-            Err(error) => {
+            Err(why) => {
                 refused += 1;
-                error
+                out.say(why)?;
             }
-        };
-        out.say(sentence)?;
+        }
     }
-    writeln!(out, "{} hold, {refused} are refused", count(files.len() - refused, "record"))?;
+    writeln!(out, "{} {}, {refused} {}", count(passed, "record"), words[0], words[1])?;
     if refused > 0 {
         return Err(CliError::Check(format!("{} refused", count(refused, "record"))));
     }
     Ok(())
+}
+
+fn check(args: &CheckArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
+    let all = [benchmark.folder.join("records")];
+    let files = if args.files.is_empty() { &all } else { &args.files[..] };
+    check_all(files, benchmark, ["hold", "are refused"], out, |_, Record { instance, certificate, .. }| {
+        let (line, bound) = (certificate.final_tick, certificate.bound_tick);
+        Ok(Ok(Some(format!("{instance}: line {line}, bound {bound}"))))
+    })
 }
 
 fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
@@ -270,28 +285,15 @@ fn improved(benchmark: &Benchmark, new: Record) -> Result<Option<(Record, &'stat
 
 fn submit(args: &SubmitArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
     let records = benchmark.folder.join("records");
-    let (mut refused, mut better) = (0, 0);
-    for path in record_files(&args.files)? {
-        let merged = load_checked(&path, benchmark)
-            .and_then(|new| improved(benchmark, new).map_err(|why| format!("{}: refused: {why}", path.display())));
-        match merged {
-            Ok(Some((record, words))) => {
-                record.save(&records)?;
-                better += 1;
-                out.say(format!("{}: {words}", record.instance))?;
-            }
-            Ok(None) => {}
-            Err(why) => {
-                refused += 1;
-                out.say(why)?;
-            }
-        }
-    }
-    writeln!(out, "{} improved, {refused} refused", count(better, "record"))?;
-    if refused > 0 {
-        return Err(CliError::Check(format!("{} refused", count(refused, "record"))));
-    }
-    Ok(())
+    check_all(&args.files, benchmark, ["improved", "refused"], out, |path, new| {
+        let (record, words) = match improved(benchmark, new) {
+            Ok(Some(improved)) => improved,
+            Ok(None) => return Ok(Ok(None)),
+            Err(why) => return Ok(Err(format!("{}: refused: {why}", path.display()))),
+        };
+        record.save(&records)?;
+        Ok(Ok(Some(format!("{}: {words}", record.instance))))
+    })
 }
 
 fn instances(args: &InstancesArgs, out: &mut impl Write) -> Result<(), CliError> {
