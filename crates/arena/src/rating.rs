@@ -11,7 +11,7 @@
 //! Zeger, *Longitudinal Data Analysis Using Generalized Linear Models*, 1986). The intervals are
 //! never narrower than if all pairs were independent.
 
-use getaway_runs::stats::{CONFIDENCE, Interval, normal_quantile, students_quantile};
+use getaway_runs::stats::{CONFIDENCE, Interval, WinDrawLoss, normal_quantile, students_quantile};
 
 /// Rating points per unit of log odds.
 const POINTS_PER_LOGIT: f64 = 400.0 / std::f64::consts::LN_10;
@@ -28,6 +28,13 @@ pub struct RatedPairs {
     /// Wins of the first planner plus half the ties.
     pub points: f64,
     pub pairs: f64,
+}
+
+impl RatedPairs {
+    pub fn of(map: usize, sides: [usize; 2], counts: WinDrawLoss) -> Self {
+        let points = counts.wins as f64 + counts.ties as f64 / 2.0;
+        Self { map, sides, points, pairs: counts.pairs() as f64 }
+    }
 }
 
 /// Returns the rating of each planner with its confidence interval.

@@ -158,11 +158,9 @@ impl Tournament {
             let [left, right] = pair.sides;
             counts[left] = counts[left].plus(overall.counts);
             counts[right] = counts[right].plus(overall.counts.reversed());
-            rated.extend(maps.iter().enumerate().filter_map(|(map, MapComparison { comparison, .. })| {
-                let WinDrawLoss { wins, ties, .. } = comparison.counts;
-                let (points, pairs) = (wins as f64 + ties as f64 / 2.0, comparison.counts.pairs() as f64);
-                (pairs > 0.0).then_some(RatedPairs { map, sides: pair.sides, points, pairs })
-            }));
+            let on_map =
+                |(map, of_map): (usize, &MapComparison)| RatedPairs::of(map, pair.sides, of_map.comparison.counts);
+            rated.extend(maps.iter().enumerate().map(on_map).filter(|rated| rated.pairs > 0.0));
         }
         let ratings = ratings(names.len(), &rated);
         let mut order: Vec<usize> = all.clone().collect();

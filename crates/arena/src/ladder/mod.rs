@@ -364,12 +364,7 @@ impl Ladder {
         let mut rated = Vec::new();
         for (later, pairs) in self.pairs.iter().enumerate() {
             for (earlier, pair) in pairs.iter().enumerate() {
-                rated.extend(pair.maps().map(|(map, counts)| RatedPairs {
-                    map,
-                    sides: [earlier, later],
-                    points: counts.wins as f64 + counts.ties as f64 / 2.0,
-                    pairs: counts.pairs() as f64,
-                }));
+                rated.extend(pair.maps().map(|(map, counts)| RatedPairs::of(map, [earlier, later], counts)));
             }
         }
         ratings(self.members.len(), &rated)
