@@ -149,14 +149,8 @@ struct Field {
 
 impl Field {
     fn bytes(&self) -> usize {
-        let item = if self.kind.ends_with('1') {
-            1
-        } else if self.kind.ends_with('2') {
-            2
-        } else {
-            4
-        };
-        item * self.shape.iter().product::<usize>()
+        let item_bytes: usize = self.kind[2..].parse().expect("a kind such as <u4, which ends with its size");
+        item_bytes * self.shape.iter().product::<usize>()
     }
 
     fn text(&self) -> String {
