@@ -179,10 +179,17 @@ mod tests {
         );
         let mut games = Games::new();
         let mut arrivals = Vec::new();
-        let flow = series.play_wanted(&mut games, process(script), &AtomicBool::new(false), &|_| true, |index, _| {
-            arrivals.push(index);
-            ControlFlow::<()>::Continue(())
-        });
+        let flow = series.play_wanted(
+            &mut games,
+            process(script),
+            &AtomicBool::new(false),
+            &|_| true,
+            &mut || {},
+            |index, _| {
+                arrivals.push(index);
+                ControlFlow::<()>::Continue(())
+            },
+        );
         assert!(matches!(flow, Ok(ControlFlow::Continue(()))));
         assert_eq!(arrivals, [2, 0, 1, 7, 6, 5, 4, 3]);
         assert_eq!(games.into_iter().flatten().collect::<Vec<_>>(), here);
@@ -192,6 +199,7 @@ mod tests {
             process(format!("{{\"want\": 9}}\n{}", played(0))),
             &AtomicBool::new(true),
             &|_| true,
+            &mut || {},
             |_, _| {
                 stopped += 1;
                 ControlFlow::<()>::Continue(())

@@ -262,16 +262,18 @@ impl Series {
         stop: &AtomicBool,
         on_game: impl FnMut(usize, &Games) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, SeriesError> {
-        self.play_wanted(games, Workers::Threads(threads), stop, &|_| true, on_game)
+        self.play_wanted(games, Workers::Threads(threads), stop, &|_| true, &mut || {}, on_game)
     }
 
     /// Like [`Series::play`], but on any workers, and only games for which `is_wanted` returns true.
+    /// Calls `wait` on this thread at least every 50 ms.
     pub fn play_wanted<B>(
         &self,
         games: &mut Games,
         workers: Workers,
         stop: &AtomicBool,
         is_wanted: &(dyn Fn(usize) -> bool + Sync),
+        wait: &mut dyn FnMut(),
         mut on_game: impl FnMut(usize, &Games) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, SeriesError> {
         games.resize(self.len(), None);
@@ -281,7 +283,10 @@ impl Series {
         let mut missing = missing.into_iter().filter(|&index| is_wanted(index));
         let jobs = Jobs {
             shared: self.spec(),
-            next: |count| missing.by_ref().take(count).collect(),
+            next: |count| {
+                wait();
+                missing.by_ref().take(count).collect()
+            },
             work: |&index: &usize, is_stopped: &dyn Fn() -> bool| self.play_one(index, &host, is_stopped),
             done: |index: usize, game| {
                 let unknown = || WorkerError::Process(format!("unknown game {index}"));

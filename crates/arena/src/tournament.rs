@@ -261,6 +261,7 @@ mod tests {
             Workers::Threads(threads),
             &AtomicBool::new(false),
             &is_wanted,
+            &mut || {},
             |_, games| {
                 played += 1;
                 let goes_on = monitor.update(series, games);

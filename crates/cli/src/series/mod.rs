@@ -160,9 +160,8 @@ impl<'a> SeriesRun<'a> {
                 ControlFlow::Continue(())
             };
             let workers = self.args.games.workers()?;
-            if let ControlFlow::Break(result) = series.play_wanted(games, workers, &stop, &is_wanted, on_game)? {
-                result?;
-            }
+            let flow = series.play_wanted(games, workers, &stop, &is_wanted, &mut || {}, on_game)?;
+            flow.break_value().unwrap_or(Ok(()))?;
         }
         games.resize(series.len(), None);
         self.interrupted = monitor.update(series, games) && stop.load(Ordering::Relaxed);

@@ -1,11 +1,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
-use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -14,16 +10,14 @@ use serde::Serialize;
 use getaway::game::Rules;
 use getaway::map;
 use getaway::search::Budget;
-use getaway_arena::{Dataset, GameRecord, Games, MARGIN_DEFAULT, Match, Series, SeriesOptions, evaluate};
+use getaway_arena::{Dataset, GameRecord, Games, MARGIN_DEFAULT, Match, Series, SeriesError, SeriesOptions, evaluate};
 use getaway_benchmark::attempts;
-use getaway_runs::WorkerError;
+use getaway_runs::Workers;
 
 use crate::callables::Host;
 use crate::convert::{duration, library_error, optional_u64, seed_or_0, value_error, variant, without_gil};
 use crate::map::Map;
 use crate::value::{from_rules, to_value};
-
-const SIGNAL_POLL: Duration = Duration::from_millis(20);
 
 /// Play a series. `callables` maps names to Python planners. Return a dict with the games, the
 /// planners' evaluations and, if `battle` is true, the match of the first two planners and a
@@ -56,32 +50,19 @@ pub(crate) fn play_series<'py>(
     let played = without_gil(py, || {
         let series = Series::with_host(&maps, options, Some(&host))?;
         let mut games = Games::new();
-        let flow = thread::scope(|scope| {
-            let (sender, receiver) = mpsc::channel();
-            let (series, games, stopped) = (&series, &mut games, &stop);
-            let play = move || {
-                let _ = sender.send(series.play(games, threads, stopped, |_, _| ControlFlow::<()>::Continue(())));
-            };
-            let playing = thread::Builder::new().spawn_scoped(scope, play).map_err(WorkerError::Threads)?;
-            // The games run in another thread, so that this thread can check for Ctrl-C.
-            loop {
-                match receiver.recv_timeout(SIGNAL_POLL) {
-                    Ok(flow) => return flow,
-                    Err(RecvTimeoutError::Disconnected) => {
-                        resume_unwind(playing.join().expect_err("a thread that sent nothing has panicked"))
-                    }
-                    Err(RecvTimeoutError::Timeout) if interrupted.is_ok() => {
-                        interrupted = Python::attach(|py| py.check_signals());
-                        stop.store(interrupted.is_err(), Ordering::Relaxed);
-                    }
-                    Err(RecvTimeoutError::Timeout) => {}
-                }
+        // Checks for Ctrl-C.
+        let mut wait = || {
+            if interrupted.is_ok() {
+                interrupted = Python::attach(|py| py.check_signals());
+                stop.store(interrupted.is_err(), Ordering::Relaxed);
             }
-        });
-        flow.map(|_| (series, games))
+        };
+        let go_on = |_, _: &Games| ControlFlow::<()>::Continue(());
+        let _ = series.play_wanted(&mut games, Workers::Threads(threads), &stop, &|_| true, &mut wait, go_on)?;
+        Ok((series, games))
     })?;
     interrupted?;
-    let (series, games) = played.map_err(|error| library_error(py, &error))?;
+    let (series, games) = played.map_err(|error: SeriesError| library_error(py, &error))?;
     let results = PyDict::new(py);
     let rows: Vec<Bound<'py, PyDict>> = games.iter().flatten().map(|game| row(py, game)).collect::<PyResult<_>>()?;
     results.set_item("games", PyList::new(py, rows)?)?;
