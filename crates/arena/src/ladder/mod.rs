@@ -174,7 +174,7 @@ impl Ladder {
     /// name, from `@2`. A version number that the name already has is replaced.
     pub fn free_name(&self, entrant: &Entrant) -> String {
         let name = valid_name(&shown_names(std::slice::from_ref(entrant)).remove(0));
-        let is_taken = |name: &str| self.members.iter().any(|member| member.name == name);
+        let is_taken = |name: &str| self.state(name).is_some();
         if !is_taken(&name) {
             return name;
         }

@@ -58,7 +58,11 @@ pub enum LadderNews<'a> {
         world: &'a World,
     },
     Note(String),
-    Standing(&'a LadderStanding),
+    Standing {
+        standing: &'a LadderStanding,
+        /// True for the last news of a run.
+        is_last: bool,
+    },
 }
 
 struct Run {
@@ -151,7 +155,7 @@ pub fn run_ladder(
     run.save_again();
     run.show(report);
     let standing = run.ladder.standing();
-    report(LadderNews::Standing(&standing));
+    report(LadderNews::Standing { standing: &standing, is_last: true });
     let _: ControlFlow<()> = result?;
     let has_stopped = options.time.is_some() || stop.load(Ordering::Relaxed);
     if has_stopped || !standing.entrants.is_empty() { Ok(standing) } else { Err(LadderError::Empty) }
@@ -213,7 +217,7 @@ impl Run {
         }
         self.show(report);
         if self.has_changed && is_past(self.reported, REPORT_INTERVAL) {
-            report(LadderNews::Standing(&self.ladder.standing()));
+            report(LadderNews::Standing { standing: &self.ladder.standing(), is_last: false });
             (self.has_changed, self.reported) = (false, Some(Instant::now()));
         }
         if stop.load(Ordering::Relaxed) || options.time.is_some_and(|time| self.started.elapsed() >= time) {

@@ -127,7 +127,6 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
         }
         Err(error) => Err(withdrawn(&stored, error)),
         Ok(standing) => {
-            folder.finish(&standing);
             if args.games.json {
                 return Ok(write_line(out, &Output { schema: SCHEMA, standing: &standing })?);
             }
@@ -171,14 +170,13 @@ struct Folder<'a> {
     settings: &'a Settings,
     /// True until the games of earlier runs have been read from the journal.
     is_loading: bool,
-    is_over: bool,
     /// The error of the last write; `None` if the write succeeded.
     problem: Option<String>,
 }
 
 impl<'a> Folder<'a> {
     fn new(path: &'a Path, heading: String, playground: Option<&'a str>, settings: &'a Settings) -> Self {
-        Self { path, heading, playground, settings, is_loading: true, is_over: false, problem: None }
+        Self { path, heading, playground, settings, is_loading: true, problem: None }
     }
 
     fn page(&self) -> PathBuf {
@@ -197,7 +195,7 @@ impl<'a> Folder<'a> {
                 self.note_problem(written.unwrap_or(Ok(())), progress);
             }
             LadderNews::Note(text) => progress.suspend(|| note(&text)),
-            LadderNews::Standing(standing) => {
+            LadderNews::Standing { standing, is_last } => {
                 if self.is_loading {
                     self.is_loading = false;
                     self.note_problem(self.settings.save(self.path), progress);
@@ -206,7 +204,7 @@ impl<'a> Folder<'a> {
                     let written = write_page(&self.path.join("game.html"), &viewer);
                     self.note_problem(written, progress);
                 }
-                let written = write_page(&self.page(), &self.html(standing));
+                let written = write_page(&self.page(), &self.html(standing, !is_last));
                 self.note_problem(written, progress);
                 let (games, open) = (standing.games, standing.open_pairs);
                 progress.set_message(format!("{games} games, open pairs of neighbours: {open}"));
@@ -214,17 +212,10 @@ impl<'a> Folder<'a> {
         }
     }
 
-    fn finish(&mut self, standing: &LadderStanding) {
-        self.is_over = true;
-        if let Err(error) = write_page(&self.page(), &self.html(standing)) {
-            note(&error.to_string());
-        }
-    }
-
-    fn html(&self, standing: &LadderStanding) -> String {
+    fn html(&self, standing: &LadderStanding, is_running: bool) -> String {
         let title = format!("ladder {}", self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy());
         let updated = httpdate::fmt_http_date(SystemTime::now());
-        let text = LadderText { title: &title, heading: &self.heading, updated: &updated, is_running: !self.is_over };
+        let text = LadderText { title: &title, heading: &self.heading, updated: &updated, is_running };
         ladder_page(standing, &text)
     }
 
