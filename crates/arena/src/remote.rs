@@ -60,7 +60,7 @@ impl Series {
             name: map.name.clone(),
             kind: String::new(),
             difficulty: String::new(),
-            layout: map.layout().clone(),
+            layout: map.world().layout().clone(),
         };
         to_json(&Spec {
             version: BUILD.to_owned(),

@@ -10,7 +10,7 @@ use super::eval::{PlannerEvaluation, evaluate};
 use super::external_summary::{ExternalSummary, external_summaries};
 use super::matches::Match;
 use super::record::{GameRecord, Times};
-use super::series::{Games, Series, SeriesMap};
+use super::series::{Games, Series};
 use super::sprt::SprtReport;
 use super::tournament::{Tournament, TournamentPair};
 use super::verdict::Outcome;
@@ -162,7 +162,7 @@ pub fn report(
         is_repeatable: !series.options().budget.has_time(),
         last_tick: LAST_TICK,
         maps: series.maps().iter().map(|map| map.name.as_str()).collect(),
-        drawings: series.maps().iter().map(SeriesMap::drawing).collect(),
+        drawings: series.maps().iter().map(|map| map.world().layout().rows()).collect(),
         tournament,
         sprt,
         planners: evaluate(series, games),

@@ -82,10 +82,6 @@ pub struct SeriesMap {
 }
 
 impl SeriesMap {
-    pub(super) fn layout(&self) -> &Layout {
-        self.world.layout()
-    }
-
     pub fn world(&self) -> &World {
         &self.world
     }
@@ -97,11 +93,6 @@ impl SeriesMap {
             let solution = solve(&self.world, &self.world.start(), Budget::ticks(BEST_TICKS));
             solution.is_optimal().then(|| u32::from(solution.final_tick) * POINTS_PER_TICK)
         })
-    }
-
-    /// Returns the map as a drawing, with one string per row.
-    pub fn drawing(&self) -> Vec<String> {
-        self.world.layout().rows()
     }
 }
 

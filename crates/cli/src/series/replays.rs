@@ -1,6 +1,6 @@
 //! Makes the replays of a report. They do not depend on the number of threads.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use getaway::game::World;
 use getaway::search::Budget;
@@ -31,20 +31,16 @@ pub(crate) fn report_replays(
 ) -> Result<ReportReplays, CliError> {
     let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
     let pool = pool.map_err(|error| CliError::Input(format!("cannot start {threads} threads: {error}")))?;
-    let mut firsts: Vec<usize> = Vec::new();
-    let mut first_of = HashMap::new();
-    let first = |index: usize| {
+    let group = |index: usize| {
         let game = games[index].as_ref()?;
-        let group = (series.key(index).planner, &game.map, &game.moves);
-        Some(*first_of.entry(group).or_insert_with(|| {
-            firsts.push(index);
-            index
-        }))
+        Some((series.key(index).planner, &game.map, &game.moves))
     };
-    let originals: Vec<Option<usize>> = (0..games.len()).map(first).collect();
-    firsts.sort_by_key(|&index| games[index].as_ref().is_some_and(GameRecord::survived));
-    let lost = firsts.iter().filter(|&&index| games[index].as_ref().is_some_and(|game| !game.survived())).count();
-    let analysed = lost.min(ANALYSES_MAX);
+    let mut seen = HashSet::new();
+    let mut firsts: Vec<usize> =
+        (0..games.len()).filter(|&index| group(index).is_some_and(|group| seen.insert(group))).collect();
+    let is_survived = |index: &usize| games[*index].as_ref().is_some_and(GameRecord::survived);
+    firsts.sort_by_key(is_survived);
+    let analysed = firsts.partition_point(|index| !is_survived(index)).min(ANALYSES_MAX);
     let budget = Budget::ticks(ANALYSIS_TICKS.min(ANALYSES_TICKS / analysed.max(1) as u64));
     let progress = Progress::of(firsts.len() as u64, "replays for the report");
     let make = |place: usize| {
@@ -62,14 +58,14 @@ pub(crate) fn report_replays(
         for (place, json) in (start..end).zip(chunk) {
             let Some(json) = json.filter(|json| bytes + json.len() <= REPLAYS_MAX_BYTES) else { continue };
             bytes += json.len();
-            places.insert(firsts[place], made.replays.len());
+            places.insert(group(firsts[place]), made.replays.len());
             made.replays.push(json);
         }
         if bytes + REPLAYS_MAX_BYTES / 50 > REPLAYS_MAX_BYTES {
             break;
         }
     }
-    made.of_game = originals.iter().map(|original| places.get(original.as_ref()?).copied()).collect();
+    made.of_game = (0..games.len()).map(|index| places.get(&group(index)).copied()).collect();
     Ok(made)
 }
 
