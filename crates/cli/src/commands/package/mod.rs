@@ -88,7 +88,7 @@ pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result<(), CliErr
     let interpreter = installed?.map_err(|problem| refuse(vec![problem]))?;
     writeln!(out, "installed into an empty environment")?;
     out.flush()?;
-    let Trial { summary, notes, problems } = trial::play(&bot, &interpreter, map, args.port, &stop)?;
+    let Trial { summary, notes, problems, .. } = trial::play(&bot, &interpreter, map, args.port, &stop)?;
     notes.iter().for_each(|text| note(text));
     if !summary.is_empty() {
         out.say(summary)?;

@@ -29,17 +29,12 @@ const NOTES_MAX: usize = 10;
 
 #[derive(Debug, Default)]
 pub struct Trial {
+    has_token: Option<bool>,
+    result: Option<GameResult>,
     /// The game in one line; empty if no game was played to its end.
     pub summary: String,
     pub notes: Vec<String>,
     pub problems: Vec<String>,
-}
-
-#[derive(Debug, Default)]
-struct Seen {
-    has_token: Option<bool>,
-    notes: Vec<String>,
-    result: Option<GameResult>,
 }
 
 /// Plays a game with the bot in `folder` on a server at `port`; 0 picks a free port.
@@ -55,9 +50,9 @@ pub fn play(folder: &Path, python: &Path, map: Map, port: u16, stop: &AtomicBool
     let variables: Vec<(&str, String)> = variables.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
     let mut program = Program::start(&command(folder, python), &variables)
         .map_err(|error| CliError::Input(format!("cannot start the bot: {error}")))?;
-    let seen = watch(&server, &mut program, stop);
+    let mut trial = watch(&server, &mut program, stop);
     let end = Instant::now() + EXIT_TIME;
-    while seen.result.is_some() && program.status().is_none() && Instant::now() < end {
+    while trial.result.is_some() && program.status().is_none() && Instant::now() < end {
         sleep(POLL_INTERVAL);
     }
     if stop.load(Ordering::Relaxed) {
@@ -65,16 +60,17 @@ pub fn play(folder: &Path, python: &Path, map: Map, port: u16, stop: &AtomicBool
     }
     let has_ended = program.status().map(|status| status.success());
     let end = program.end();
-    Ok(seen.judge(has_ended, &end, &address.to_string()))
+    trial.judge(has_ended, &end, &address.to_string());
+    Ok(trial)
 }
 
 /// Watches until the server ends, or Ctrl-C. If no game begins, stops [`STARTUP_TIME`] after the
 /// program's start, or [`SETTLE_TIME`] after its exit.
-fn watch(server: &Server, program: &mut Program, stop: &AtomicBool) -> Seen {
-    let (mut seen, start, mut exit) = (Seen::default(), Instant::now(), None::<Instant>);
+fn watch(server: &Server, program: &mut Program, stop: &AtomicBool) -> Trial {
+    let (mut trial, start, mut exit) = (Trial::default(), Instant::now(), None::<Instant>);
     while !stop.load(Ordering::Relaxed) {
         match server.events().recv_timeout(POLL_INTERVAL) {
-            Ok(event) => seen.add(event),
+            Ok(event) => trial.add(event),
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
@@ -82,11 +78,11 @@ fn watch(server: &Server, program: &mut Program, stop: &AtomicBool) -> Seen {
             exit.get_or_insert_with(Instant::now);
         }
         let is_late = start.elapsed() > STARTUP_TIME || exit.is_some_and(|exit| exit.elapsed() > SETTLE_TIME);
-        if is_late && seen.has_token.is_none() {
+        if is_late && trial.has_token.is_none() {
             break;
         }
     }
-    seen
+    trial
 }
 
 fn cannot_listen(error: ServerError) -> CliError {
@@ -114,7 +110,7 @@ fn clean_environment() -> Vec<(String, String)> {
     variables
 }
 
-impl Seen {
+impl Trial {
     fn add(&mut self, event: Event) {
         match event {
             Event::Start { has_token, .. } => self.has_token = Some(has_token),
@@ -131,25 +127,21 @@ impl Seen {
     }
 
     /// `has_ended` is `None` while the program runs, otherwise true if its exit code was 0.
-    fn judge(self, has_ended: Option<bool>, end: &ProgramEnd, address: &str) -> Trial {
-        let mut trial = Trial { notes: self.notes, ..Trial::default() };
+    fn judge(&mut self, has_ended: Option<bool>, end: &ProgramEnd, address: &str) {
         if self.has_token == Some(false) {
-            trial.problems.push(format!(
+            self.problems.push(format!(
                 "{PROGRAM} registers without a token: expected {{\"type\": \"REGISTER\", \"token\": TOKEN}} with the value of the environment variable TOKEN"
             ));
         }
-        let has_failed = match &self.result {
-            Some(result) => trial.judge_game(result, has_ended, end),
-            None => trial.judge_absence(self.has_token, has_ended, end, address),
+        let has_failed = match self.result.take() {
+            Some(result) => self.judge_game(&result, has_ended, end),
+            None => self.judge_absence(has_ended, end, address),
         };
         if has_failed {
             show_log(&end.log);
         }
-        trial
     }
-}
 
-impl Trial {
     /// Returns true if the bot disconnected during the game: its log may then explain why.
     fn judge_game(&mut self, result: &GameResult, has_ended: Option<bool>, end: &ProgramEnd) -> bool {
         let GameResult { map, score, tick, commands, missed_ticks, invalid_commands, invalid_actions, seconds, .. } =
@@ -196,15 +188,9 @@ impl Trial {
         false
     }
 
-    fn judge_absence(
-        &mut self,
-        has_token: Option<bool>,
-        has_ended: Option<bool>,
-        end: &ProgramEnd,
-        address: &str,
-    ) -> bool {
+    fn judge_absence(&mut self, has_ended: Option<bool>, end: &ProgramEnd, address: &str) -> bool {
         let hint = module_hint(&end.log);
-        self.problems.push(match (has_token, has_ended) {
+        self.problems.push(match (self.has_token, has_ended) {
             (Some(_), _) => format!("{PROGRAM}: the game did not end: {}", end.words),
             (None, Some(_)) => format!("{PROGRAM} ended before it registered at ws://{address}: {}{hint}", end.words),
             (None, None) => format!("{PROGRAM} did not register at ws://{address} within {STARTUP_TIME:?}"),
@@ -228,10 +214,10 @@ mod tests {
 
     #[test]
     fn bot_that_is_refused_again_and_again_gives_few_notes() {
-        let mut seen = Seen::default();
+        let mut trial = Trial::default();
         for _ in 0..100 * NOTES_MAX {
-            seen.add(Event::Refused { reason: "a reason".to_owned(), remedy: "a remedy".to_owned() });
+            trial.add(Event::Refused { reason: "a reason".to_owned(), remedy: "a remedy".to_owned() });
         }
-        assert_eq!(seen.notes, vec!["a reason; a remedy"; NOTES_MAX]);
+        assert_eq!(trial.notes, vec!["a reason; a remedy"; NOTES_MAX]);
     }
 }
