@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::store::{LadderError, LadderRequest, Store, Waiting};
+use super::store::{LadderError, LadderRequest, RequestFile, Store};
 use super::{Event, IN_PROGRESS_MAX, Ladder, LadderMap, LadderStanding, Settings};
 use crate::entrant::Entrant;
 use crate::external::{ExternalBot, ExternalHost, ExternalOptions, Transport};
@@ -302,7 +302,7 @@ impl Run {
         if !self.unsaved.is_empty() {
             return;
         }
-        for Waiting { id, request, from } in self.store.waiting() {
+        for (id, RequestFile { request, from, .. }) in self.store.waiting() {
             if !self.ladder.has_request(&id) && !self.refused.contains(&id) {
                 if let Err(reason) = self.answer(options, &id, request, &from) {
                     self.notes.push(reason);

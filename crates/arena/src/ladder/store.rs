@@ -45,14 +45,14 @@ pub enum LadderRequest {
 }
 
 #[derive(Serialize, Deserialize)]
-struct RequestFile {
+pub(super) struct RequestFile {
     getaway: String,
     version: u32,
     /// The folder in which an added bot runs; empty for the folder in which the ladder runs.
     #[serde(default)]
-    from: PathBuf,
+    pub from: PathBuf,
     #[serde(flatten)]
-    request: LadderRequest,
+    pub request: LadderRequest,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -81,13 +81,6 @@ pub fn request(folder: &Path, from: &Path, request: LadderRequest) -> Result<Pat
     let path = inbox.join(format!("{:020}-{}.json", now.as_nanos(), std::process::id()));
     partial.persist_noclobber(&path).map_err(|error| failed(error.error))?;
     Ok(path)
-}
-
-/// A request that waits in the folder's inbox. The id is the name of the request's file.
-pub(super) struct Waiting {
-    pub id: String,
-    pub from: PathBuf,
-    pub request: LadderRequest,
 }
 
 #[derive(Debug)]
@@ -124,7 +117,8 @@ impl Store {
         self.journal.append(&[Line { event }])
     }
 
-    pub fn waiting(&self) -> Vec<Waiting> {
+    /// Returns the requests in the inbox. The id of a request is the name of its file.
+    pub fn waiting(&self) -> Vec<(String, RequestFile)> {
         waiting(&self.folder)
     }
 
@@ -136,7 +130,7 @@ impl Store {
     }
 }
 
-fn waiting(folder: &Path) -> Vec<Waiting> {
+fn waiting(folder: &Path) -> Vec<(String, RequestFile)> {
     let Ok(entries) = fs::read_dir(folder.join("inbox")) else { return Vec::new() };
     let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     names.sort();
@@ -144,7 +138,7 @@ fn waiting(folder: &Path) -> Vec<Waiting> {
         let text = files::read_text(folder.join("inbox").join(&id), REQUEST_BYTES_MAX).ok()?;
         let file: RequestFile = serde_json::from_str(&text).ok()?;
         let is_ours = file.getaway == REQUEST && file.version == JOURNAL.version;
-        is_ours.then_some(Waiting { id, from: file.from, request: file.request })
+        is_ours.then_some((id, file))
     };
     names.into_iter().filter(|name| name.ends_with(".json")).filter_map(read).collect()
 }
@@ -161,7 +155,7 @@ pub fn entrant_names(folder: &Path) -> Vec<String> {
                 _ => None,
             },
         );
-    let waiting = waiting(folder).into_iter().filter_map(|waiting| match waiting.request {
+    let waiting = waiting(folder).into_iter().filter_map(|(_, file)| match file.request {
         LadderRequest::Add(text) => Entrant::parse(&text).name,
         LadderRequest::Retire(_) => None,
     });
