@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::entrant::Entrant;
 use super::record::GameRecord;
 use super::series::{GameKey, Games, Series, SeriesOptions};
 use getaway::game::{Rules, rules_fields};
@@ -64,15 +65,15 @@ pub fn resume(path: impl AsRef<Path>, series: &Series) -> Result<(Journal, Games
 }
 
 fn check(game: &GameRecord, series: &Series) -> Result<GameKey, String> {
-    let is_member = |what, found: &str, names: Vec<&String>| {
+    let is_member = |what, found: &str, names: &[&str]| {
         let index = names.iter().position(|name| *name == found);
-        let expected = || names.iter().map(|name| name.as_str()).collect::<Vec<&str>>().join(" or ");
-        index.ok_or_else(|| format!("{what} is {found}, but this run has {}", expected()))
+        index.ok_or_else(|| format!("{what} is {found}, but this run has {}", names.join(" or ")))
     };
-    let map = is_member("the map", &game.map, series.maps().iter().map(|map| &map.name).collect())?;
+    let maps: Vec<&str> = series.maps().iter().map(|map| map.name.as_str()).collect();
+    let map = is_member("the map", &game.map, &maps)?;
     let entrants = series.entrants();
-    let labels: Vec<String> = entrants.iter().map(|entrant| entrant.label().to_owned()).collect();
-    let planner = is_member("the planner", &game.planner, labels.iter().collect())?;
+    let labels: Vec<&str> = entrants.iter().map(Entrant::label).collect();
+    let planner = is_member("the planner", &game.planner, &labels)?;
     same_in_run("the planner behind the name", game.spec(), entrants[planner].spec.as_str())?;
     same_in_run("the layout of the map", &game.layout, &series.maps()[map].layout)?;
     if let Some(external) = &game.external {
