@@ -10,12 +10,11 @@ use clap::Args;
 use serde::Serialize;
 
 use getaway::files;
-use getaway::planner::PlannerSpec;
 use getaway::protocol::{to_json, write_line};
 use getaway_arena::{
     Entrant, EntrantState, GameRecord, LadderError, LadderNews, LadderOptions, LadderRequest, LadderRow,
-    LadderStanding, LadderText, PairResult, SeriesOptions, VersionTest, entrant_names, ladder_page, request,
-    run_ladder,
+    LadderStanding, LadderText, PairResult, PlayerSpec, SeriesOptions, VersionTest, entrant_names, ladder_page,
+    request, run_ladder,
 };
 use getaway_runs::stats::WinDrawLoss;
 use getaway_viewer::{Page, for_script, with_head};
@@ -147,10 +146,7 @@ impl LadderArgs {
     /// Returns the requests of `--add` and `--retire`. Fails if an added planner is invalid.
     fn requests(&self, invocation: &Invocation<'_>) -> Result<Vec<LadderRequest>, CliError> {
         for text in &self.added {
-            let entrant = Entrant::parse(text);
-            if entrant.bot()?.is_none() {
-                PlannerSpec::find(&entrant.spec, invocation.host)?;
-            }
+            PlayerSpec::find(&Entrant::parse(text), invocation.host)?;
         }
         let mut names = if self.retired.is_empty() { Vec::new() } else { entrant_names(&self.folder) };
         names.extend(self.added.iter().map(|text| Entrant::parse(text).label().to_owned()));
