@@ -134,10 +134,12 @@ fn run_on_threads<Job: Send, R: Send, B, E: From<WorkerError> + Send>(
         let mut in_progress = 0;
         let flow = loop {
             // Asks only for jobs that start at once, because later jobs may depend on their results.
-            for job in next(if is_stopped() { 0 } else { threads - in_progress }) {
+            let wanted = if is_stopped() { 0 } else { threads - in_progress };
+            for job in if wanted > 0 { next(wanted) } else { Vec::new() } {
                 in_progress += 1;
                 to_workers.send(job).expect("the threads wait for jobs");
             }
+            next(0);
             if in_progress == 0 {
                 break Ok(ControlFlow::Continue(()));
             }

@@ -127,17 +127,21 @@ pub fn run_ladder(
     let ahead_min = if let Workers::Threads(threads) = workers { threads.max(AHEAD_MIN) } else { AHEAD_MIN };
     let jobs = Jobs {
         shared,
-        // If no game is in progress, waits for one, because the workers would end otherwise.
+        // Starts games before it reports others. If no game is in progress, waits for one, because the
+        // workers would end otherwise.
         next: |count| loop {
             let mut run = run.borrow_mut();
+            let games = run.start(count, ahead_min);
+            if !games.is_empty() {
+                return games;
+            }
             if !run.goes_on(options, stop, report) {
                 ended.store(true, Ordering::Relaxed);
-                return Vec::new();
+                return games;
             }
-            let games = run.start(count, ahead_min);
             // Games that have ended stay in progress until they are written.
-            let ended = run.unsaved.iter().filter(|event| matches!(event, Event::Game(_))).count();
-            if count == 0 || !games.is_empty() || run.ladder.in_progress() > ended {
+            let unsaved = run.unsaved.iter().filter(|event| matches!(event, Event::Game(_))).count();
+            if count == 0 || run.ladder.in_progress() > unsaved {
                 return games;
             }
             drop(run);
