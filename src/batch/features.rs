@@ -236,7 +236,7 @@ impl Features {
     }
 
     fn nearest(&self, world: &World, state: &State) -> u8 {
-        let steps = &self.threat_steps[self.at(world.tile_after(state, Move::Stay))..][..self.row];
+        let steps = &self.threat_steps[self.at(state.player_tile())..][..self.row];
         let threats = &threat_tiles(world, state)[..world.threat_count()];
         threats.iter().map(|&threat| steps[usize::from(threat)]).fold(FAR, u8::min)
     }

@@ -92,7 +92,7 @@ impl Batch {
 
     /// The number of the player's tile in each game.
     pub fn player_tiles(&self) -> Vec<u16> {
-        self.states.iter().enumerate().map(|(game, state)| self.world(game).tile_after(state, Move::Stay)).collect()
+        self.states.iter().map(State::player_tile).collect()
     }
 
     /// For each game and move of [`Move::ALL`], 0 if the move is blocked on the given tile of the

@@ -3,6 +3,7 @@
 //! [`Shape`], the elements of missing threats are -1 in vectors, and missing tiles are walls in
 //! planes.
 
+use std::hint::black_box;
 use std::sync::OnceLock;
 
 use thiserror::Error;
@@ -122,18 +123,9 @@ pub enum NumbersError {
 /// A number for each move. Three unused elements pad the array to the size of a vector register.
 type ByMove = [i16; 8];
 
-/// For each set of moves, -1 for the moves in it, 1 for the other steps, and 0 for staying.
-const STEPS_BY_NEARER: [ByMove; 16] = {
-    let mut table = [[1, 1, 1, 1, 0, 0, 0, 0]; 16];
-    let mut index = 0;
-    while index < 64 {
-        if (index / 4) >> (index % 4) & 1 == 1 {
-            table[index / 4][index % 4] = -1;
-        }
-        index += 1;
-    }
-    table
-};
+/// In [`Observer::reaches`]: there is no path. No other pair of tiles has this number, because no
+/// move leads nearer to a threat on the player's own tile.
+const NO_PATH: u16 = NEARER as u16;
 
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
@@ -142,12 +134,15 @@ pub(super) struct Observer {
     /// For each tile, -1 for the player's moves that are blocked, and 0 for the others.
     blocked: Vec<ByMove>,
     /// For each pair of a player's and a threat's tile, at index `player * tiles + threat`: the steps
-    /// between them times 16, plus a bit for each move of the player that leads nearer to the threat.
-    /// [`u16::MAX`] if there is no path.
+    /// between them times 16, plus a bit for each move of the player that leads nearer to the threat;
+    /// [`NO_PATH`] if there is no path. The number is an index into `steps`.
     reaches: Vec<u16>,
+    /// For each number in `reaches`, the steps between player and threat after each move.
+    steps: Vec<ByMove>,
     /// For each tick, the ticks until the threats move, 0 if they move in that tick; and the scaled tick.
     pub ticks: Vec<[u8; 2]>,
-    pub styles: Vec<u8>,
+    /// For each threat in map order, its lane and its style.
+    pub threats: Vec<(u8, u8)>,
     /// An image with only the planes of streets; the other planes are 0.
     streets: Vec<u8>,
     /// For each tile, the two planes of streets of its window. Like the features, computed at their
@@ -172,46 +167,51 @@ impl Observer {
         };
         let reaches = |player| {
             let reach = move |(threat, steps)| match steps {
-                UNREACHED => u16::MAX,
+                UNREACHED => NO_PATH,
                 steps => steps << 4 | u16::from(world.route_bits(threat, player) & NEARER),
             };
             (0..).zip(graph.distances(Mover::Threat, player)).map(reach)
         };
+        let reaches: Vec<u16> = (0..graph.len() as u16).flat_map(reaches).collect();
+        let reach_max = reaches.iter().fold(NO_PATH, |max, &reach| reach.max(max));
+        let threats = world.layout().threats.iter().zip(world.lanes());
+        let threats = threats.map(|(threat, &lane)| (lane, threat.style as u8)).collect();
         Self {
             shape,
             places: graph.positions().iter().copied().map(numbers_of).collect(),
             blocked: (0..).zip(graph.neighbours(Mover::Player)).map(blocked).collect(),
-            reaches: (0..graph.len() as u16).flat_map(reaches).collect(),
+            reaches,
+            steps: (0..=reach_max).map(steps_after_moves).collect(),
             ticks: (0..=LAST_TICK + 1).map(|tick| [ticks_until_move(world, tick), scaled_tick(tick)]).collect(),
-            styles: world.layout().threats.iter().map(|threat| threat.style as u8).collect(),
+            threats,
             streets,
             window_streets: OnceLock::new(),
             features: OnceLock::new(),
         }
     }
 
-    pub fn write_compact(&self, world: &World, state: &State, out: &mut [i16]) {
-        let (header, threats) = out.split_at_mut(Shape::COMPACT_HEADER);
-        let player = usize::from(world.tile_after(state, Move::Stay));
-        let reaches = &self.reaches[player * self.places.len()..][..self.places.len()];
+    pub fn write_compact(&self, _: &World, state: &State, out: &mut [i16]) {
+        let (header, rows) = out.split_at_mut(Shape::COMPACT_HEADER);
+        let rows = rows.as_chunks_mut::<{ Shape::COMPACT_THREAT }>().0;
+        let (rows, missing) = rows.split_at_mut(self.threats.len());
+        let player = usize::from(state.player_tile());
+        let (places, steps) = (&self.places[..], &self.steps[..]);
+        let reaches = &self.reaches[player * places.len()..][..places.len()];
         let mut clearance = [Shape::FAR_STEPS; 8];
-        let mut rows = threats.chunks_exact_mut(Shape::COMPACT_THREAT);
-        for (index, (&style, row)) in self.styles.iter().zip(rows.by_ref()).enumerate() {
-            let (tile, direction) = world.threat_pose(state, index);
-            let reach = reaches[usize::from(tile)];
-            // Without a path, more than `Shape::FAR_STEPS` after any move.
-            let steps = if reach == u16::MAX { Shape::FAR_STEPS + 1 } else { (reach >> 4) as i16 };
-            for (clearance, step) in clearance.iter_mut().zip(STEPS_BY_NEARER[usize::from(reach % 16)]) {
-                *clearance = (steps + step).min(*clearance);
-            }
-            let [x, y] = self.places[usize::from(tile)];
-            row.copy_from_slice(&[x, y, direction as i16, i16::from(style), steps.min(Shape::FAR_STEPS)]);
+        for (row, &(lane, style)) in rows.iter_mut().zip(&self.threats) {
+            let pose = state.pose(lane);
+            let (tile, direction) = (usize::from(pose / 4), pose % 4);
+            let steps = &steps[usize::from(reaches[tile])];
+            let [x, y] = places[tile];
+            *row = [x, y, direction as i16, i16::from(style), steps[Move::Stay as usize]];
+            clearance.iter_mut().zip(steps).for_each(|(clearance, &steps)| *clearance = steps.min(*clearance));
         }
+        missing.fill([-1; Shape::COMPACT_THREAT]);
         clearance.iter_mut().zip(self.blocked[player]).for_each(|(clearance, blocked)| *clearance |= blocked);
-        rows.for_each(|row| row.fill(-1));
         let [x, y] = self.places[player];
         let [wait, _] = self.ticks[usize::from(state.tick())];
-        let [left, right, up, down, stay, ..] = clearance;
+        // The compiler keeps an array in a vector register only if all its elements are used.
+        let [left, right, up, down, stay, ..] = black_box(clearance);
         header.copy_from_slice(&[state.tick() as i16, wait.into(), x, y, left, right, up, down, stay]);
     }
 
@@ -231,18 +231,18 @@ impl Observer {
         rows.for_each(|row| row.fill(-1));
     }
 
-    pub fn write_planes(&self, world: &World, state: &State, out: &mut [u8]) {
+    pub fn write_planes(&self, _: &World, state: &State, out: &mut [u8]) {
         out.copy_from_slice(&self.streets);
         let plane = self.shape.height * self.shape.width;
         let place = |tile: u16| {
             let [x, y] = self.places[usize::from(tile)];
             y as usize * self.shape.width + x as usize
         };
-        out[PLANE_PLAYER * plane + place(world.tile_after(state, Move::Stay))] = 1;
-        for (index, &style) in self.styles.iter().enumerate() {
-            let (tile, direction) = world.threat_pose(state, index);
-            for number in [PLANE_STYLES + usize::from(style), PLANE_DIRECTIONS + direction as usize] {
-                out[number * plane + place(tile)] += 1;
+        out[PLANE_PLAYER * plane + place(state.player_tile())] = 1;
+        for &(lane, style) in &self.threats {
+            let pose = state.pose(lane);
+            for number in [PLANE_STYLES + usize::from(style), PLANE_DIRECTIONS + usize::from(pose % 4)] {
+                out[number * plane + place(pose / 4)] += 1;
             }
         }
         let [wait, tick] = self.ticks[usize::from(state.tick())];
@@ -258,6 +258,18 @@ impl Observer {
         let blocked = self.blocked.get(usize::from(tile))?;
         Some(std::array::from_fn(|index| 1 + blocked[index] as i8))
     }
+}
+
+/// The steps between player and threat after each move, given their number in [`Observer::reaches`].
+fn steps_after_moves(reach: u16) -> ByMove {
+    if reach == NO_PATH {
+        return [Shape::FAR_STEPS; 8];
+    }
+    let mut steps = [(reach >> 4) as i16; 8];
+    for (bit, steps) in steps[..Direction::ALL.len()].iter_mut().enumerate() {
+        *steps += if reach >> bit & 1 == 1 { -1 } else { 1 };
+    }
+    steps
 }
 
 pub(super) fn read_state(world: &World, numbers: &[i16]) -> Result<State, NumbersError> {

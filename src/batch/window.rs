@@ -1,6 +1,6 @@
 //! The observation `window`: the streets and threats around the player.
 
-use crate::game::{Direction, Move, Position, State, Style, Tile, World};
+use crate::game::{Direction, Position, State, Style, Tile, World};
 
 use super::Shape;
 use super::observation::Observer;
@@ -39,22 +39,22 @@ impl Observer {
     pub fn write_windows(&self, world: &World, state: &State, out: &mut [u8]) {
         let side = self.shape.window;
         let plane = side * side;
-        let player = usize::from(world.tile_after(state, Move::Stay));
+        let player = usize::from(state.player_tile());
         let (own_streets, rest) = out.split_at_mut(PLANE_STYLES * plane);
         let all_streets = self.window_streets.get_or_init(|| streets(world, side));
         own_streets.copy_from_slice(&all_streets[player * PLANE_STYLES * plane..][..PLANE_STYLES * plane]);
         let (threats, constants) = rest.split_at_mut((PLANE_WAIT - PLANE_STYLES) * plane);
         threats.fill(0);
         let [left, top] = self.places[player].map(|middle| middle - (side / 2) as i16);
-        for (index, &style) in self.styles.iter().enumerate() {
-            let (tile, direction) = world.threat_pose(state, index);
-            let [x, y] = self.places[usize::from(tile)];
+        for &(lane, style) in &self.threats {
+            let pose = state.pose(lane);
+            let [x, y] = self.places[usize::from(pose / 4)];
             // The casts make negative offsets large, so one comparison per axis is enough.
             let (x, y) = ((x - left) as u16 as usize, (y - top) as u16 as usize);
             if x < side && y < side {
                 let place = y * side + x;
                 threats[usize::from(style) * plane + place] += 1;
-                threats[(PLANE_DIRECTIONS - PLANE_STYLES + direction as usize) * plane + place] += 1;
+                threats[(PLANE_DIRECTIONS - PLANE_STYLES + usize::from(pose % 4)) * plane + place] += 1;
             }
         }
         let [wait, tick] = self.ticks[usize::from(state.tick())];

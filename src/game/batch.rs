@@ -6,9 +6,13 @@ impl World {
     /// A threat's tile number (see [`World::graph`]) and direction. Panics like [`World::threat`].
     #[inline]
     pub fn threat_pose(&self, state: &State, index: usize) -> (u16, Direction) {
-        let (block, lane) = state.lane(self.lanes[index]);
-        let pose = block.poses[lane];
+        let pose = state.pose(self.lanes[index]);
         (pose / DIRECTIONS as u16, Direction::ALL[usize::from(pose) % DIRECTIONS])
+    }
+
+    /// For each threat in map order, the number of its lane, for [`State::pose`].
+    pub(crate) fn lanes(&self) -> &[u8] {
+        &self.lanes
     }
 
     /// The styles of all threats, in the order in which a state stores the threats.
@@ -29,5 +33,25 @@ impl World {
         for (tiles, block) in tiles.chunks_mut(LANES).zip(blocks) {
             tiles.iter_mut().zip(block.poses).for_each(|(tile, pose)| *tile = pose / DIRECTIONS as u16);
         }
+    }
+}
+
+impl State {
+    /// The number of the player's tile.
+    #[inline]
+    pub(crate) fn player_tile(&self) -> u16 {
+        self.player
+    }
+
+    /// The pose of the threat in a lane of [`World::lanes`]: its tile number times 4, plus its direction.
+    #[inline(always)]
+    pub(crate) fn pose(&self, lane: u8) -> u16 {
+        self.first.poses.get(usize::from(lane)).map_or_else(|| self.later_pose(lane), |&pose| pose)
+    }
+
+    #[cold]
+    fn later_pose(&self, lane: u8) -> u16 {
+        let (block, lane) = self.lane(lane);
+        block.poses[lane]
     }
 }
