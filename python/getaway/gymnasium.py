@@ -390,6 +390,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         self._map, self._rules = map, rules
         best_ticks = [-1 if tick is None else tick for tick in best]
         self._best_ticks = np.array([best_ticks[game * len(best) // self.num_envs] for game in range(self.num_envs)])
+        self._has_best_ticks = bool((self._best_ticks >= 0).any())
         self.single_observation_space = _space(self._observation, self._batch.observation_shape)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
@@ -492,7 +493,8 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
             games = ", ".join(str(game) for game in np.flatnonzero(over)[:8])
             raise gymnasium.error.ResetNeeded(f"games are over: {games}: expected a reset with reset_mask before this step")
         _, rewards, terminations = self._batch.step(actions)
-        self._elapsed += 1
+        if self._max_episode_steps is not None:
+            self._elapsed += 1
         if over.any():
             # The batch resets only games that were terminated, so truncated games are reset here.
             if self._max_episode_steps is not None:
@@ -534,6 +536,8 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return _Infos(self._batch, None if games is None else games.copy())
 
     def _add_regret(self, infos: dict[str, Any], terminations: npt.NDArray[np.bool_]) -> None:
+        if not self._has_best_ticks:
+            return
         known = terminations & self._begun & (self._best_ticks >= 0)
         if known.any():
             infos["regret"], infos["_regret"] = np.where(known, self._best_ticks - infos["tick"], 0), known
