@@ -15,13 +15,14 @@ static ORDERS: LazyLock<Vec<[Direction; 4]>> = LazyLock::new(|| {
     orders
 });
 
-static FIRST: LazyLock<[[Orders; 4]; 16]> = LazyLock::new(|| {
-    let mut table = [[Orders::NONE; 4]; 16];
-    for (set, row) in table.iter_mut().enumerate() {
+/// For each set of directions (as bits), place and direction: the orders in which the direction is at
+/// this place among the directions in the set.
+static PLACES: LazyLock<[[[Orders; 4]; 4]; 16]> = LazyLock::new(|| {
+    let mut table = [[[Orders::NONE; 4]; 4]; 16];
+    for (set, places) in table.iter_mut().enumerate() {
         for (index, order) in ORDERS.iter().enumerate() {
-            if let Some(first) = order.iter().find(|&&direction| set >> direction as usize & 1 == 1) {
-                row[*first as usize].0 |= 1 << index;
-            }
+            let listed = order.iter().filter(|&&direction| set >> direction as usize & 1 == 1);
+            listed.zip(places.iter_mut()).for_each(|(&direction, place)| place[direction as usize].0 |= 1 << index);
         }
     }
     table
@@ -45,20 +46,13 @@ impl Orders {
     /// The orders in which `direction` comes first among the directions in `set` (as bits). Empty
     /// if `direction` is not in `set`.
     pub fn first(set: u8, direction: Direction) -> Self {
-        FIRST[usize::from(set & 15)][direction as usize]
+        Self::with_option_at(set, 0, direction)
     }
 
     /// The orders in which `direction` is at this place (from 0) among the directions in `options`
     /// (as bits).
     pub fn with_option_at(options: u8, place: usize, direction: Direction) -> Self {
-        let has_place = |order: &[Direction; 4]| {
-            let mut listed = order.iter().filter(|&&other| options >> other as u8 & 1 == 1);
-            listed.nth(place) == Some(&direction)
-        };
-        Self::ALL
-            .iter()
-            .filter(|(_, order)| has_place(order))
-            .fold(Self::NONE, |all, (index, _)| all.or(Self::single(index)))
+        PLACES[usize::from(options & 15)][place][direction as usize]
     }
 
     /// True if the set is empty.
