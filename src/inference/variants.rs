@@ -1,8 +1,8 @@
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::game::{Direction, Personalities, Personality, Rules, Style, StyleNames, View, World, WorldError};
+use crate::game::{Direction, Personalities, Personality, Rules, Style, StyleNames, World, WorldError};
 use crate::search::Generator;
 
 use super::clock::PeriodsAndClocks;
@@ -98,11 +98,14 @@ parameters! {
 }
 
 impl Parameter {
+    fn pointer(self) -> String {
+        format!("/{}", self.name().replace('.', "/"))
+    }
+
     /// The parameter's value in these rules, as text.
     pub fn value(self, rules: &Rules) -> String {
         let rules = serde_json::to_value(rules).expect("rules are JSON");
-        let path = format!("/{}", self.name().replace('.', "/"));
-        match rules.pointer(&path) {
+        match rules.pointer(&self.pointer()) {
             Some(Value::Array(directions)) => {
                 directions.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
             }
@@ -176,50 +179,49 @@ impl Parameter {
         }
     }
 
-    fn draw(self, rules: &mut Rules, random: &mut Generator) {
-        let mut between = |low: usize, high: usize| low + random.below(high - low + 1);
-        match self {
-            Self::PeriodTicks(personality) => {
-                let mut found = PeriodsAndClocks::from_rules(rules);
-                found.periods[personality as usize] = between(1, 7) as u8;
-                *rules = found.apply(rules);
-            }
+    /// The rules with a random value of the parameter; `None` if they are invalid.
+    fn draw(self, rules: &Rules, random: &mut Generator) -> Option<Rules> {
+        let shuffled = |mut order: [Direction; 4], random: &mut Generator| {
+            random.shuffle(&mut order);
+            json!(order)
+        };
+        let mut between = |low: u16, high: u16| low + random.below(usize::from(high - low) + 1) as u16;
+        let value: Value = match self {
+            Self::PeriodTicks(_) => between(1, 7).into(),
             Self::PhaseClock(personality) => {
-                let mut found = PeriodsAndClocks::from_rules(rules);
-                let clock = &mut found.clocks[personality as usize - 1];
-                *clock = (usize::from(*clock) + between(0, 180)).saturating_sub(90) as u16;
-                *rules = found.apply(rules);
+                let clock = PeriodsAndClocks::from_rules(rules).clocks[personality as usize - 1];
+                (clock + between(0, 180)).saturating_sub(90).into()
             }
-            Self::OptionOrder => random.shuffle(&mut rules.option_order),
-            Self::SharedPathOrder => random.shuffle(&mut rules.shared_path_order),
-            Self::SharkPathOrder => random.shuffle(&mut rules.shark_path_order),
-            Self::FirstDirection => rules.spawn_order.swap(0, between(1, 3)),
-            Self::FirstSeed => rules.first_seed = between(0, 2000) as i32 - 1000,
+            Self::OptionOrder => shuffled(rules.option_order, random),
+            Self::SharedPathOrder => shuffled(rules.shared_path_order, random),
+            Self::SharkPathOrder => shuffled(rules.shark_path_order, random),
+            Self::FirstDirection => {
+                let mut order = rules.spawn_order;
+                order.swap(0, between(1, 3).into());
+                json!(order)
+            }
+            Self::FirstSeed => (i32::from(between(0, 2000)) - 1000).into(),
             Self::PickScale => {
-                let digits = between(10, 9999) as f64;
-                rules.pick_scale = if digits < 1000.0 { digits } else { digits * 10.0 };
+                let digits = between(10, 9999);
+                f64::from(if digits < 1000 { digits.into() } else { u32::from(digits) * 10 }).into()
             }
-            Self::DeerShyDistance => {
-                let tiles = between(0, 11) as u32;
-                rules.deer_shy_distance_squared = tiles * tiles;
+            Self::DeerShyDistance => between(0, 11).pow(2).into(),
+            Self::DeerView | Self::SharkView | Self::OwlView | Self::HawkView => {
+                ["stale", "present"][usize::from(between(0, 1))].into()
             }
-            Self::DeerView => rules.deer_view = VIEWS[between(0, 1)],
-            Self::SharkView => rules.shark_view = VIEWS[between(0, 1)],
-            Self::OwlView => rules.owl_view = VIEWS[between(0, 1)],
-            Self::HawkView => rules.hawk_view = VIEWS[between(0, 1)],
             Self::OwlMinute => {
-                let shortest = usize::from(rules.owl_window_ticks).max(12);
-                rules.owl_minute_ticks = between(shortest, 120.max(shortest)) as u16;
+                let shortest = rules.owl_window_ticks.max(12);
+                between(shortest, shortest.max(120)).into()
             }
-            Self::OwlWindow => rules.owl_window_ticks = between(1, usize::from(rules.owl_minute_ticks)) as u16,
-            Self::HawkPatience => rules.hawk_patience_moves = between(0, 12) as u8,
-            Self::HawkRest => rules.hawk_rest_moves = between(0, 12) as u8,
-            Self::HawkPosts => rules.hawk_posts = between(1, 20) as u16,
-            Self::StyleNames => rules.wire.style_names = StyleNames::Unknown,
-            Self::Personalities => {
-                rules.wire.personalities = [Personalities::Missing, Personalities::Mismatched][between(0, 1)];
-            }
-        }
+            Self::OwlWindow => between(1, rules.owl_minute_ticks).into(),
+            Self::HawkPatience | Self::HawkRest => between(0, 12).into(),
+            Self::HawkPosts => between(1, 20).into(),
+            Self::StyleNames => "unknown".into(),
+            Self::Personalities => ["missing", "mismatched"][usize::from(between(0, 1))].into(),
+        };
+        let mut changed = serde_json::to_value(rules).ok()?;
+        *changed.pointer_mut(&self.pointer())? = value;
+        serde_json::from_value(changed).ok().filter(|rules: &Rules| rules.validate().is_ok())
     }
 }
 
@@ -238,9 +240,8 @@ pub fn variant(seed: u64, changes: usize) -> Rules {
     for _ in 0..changes.min(parameters.len()) {
         let parameter = parameters.remove(random.below(parameters.len()));
         loop {
-            let mut changed = rules;
-            parameter.draw(&mut changed, &mut random);
-            if parameter.value(&changed) != parameter.value(&rules) && changed.validate().is_ok() {
+            let drawn = parameter.draw(&rules, &mut random);
+            if let Some(changed) = drawn.filter(|changed| parameter.value(changed) != parameter.value(&rules)) {
                 rules = changed;
                 break;
             }
@@ -293,11 +294,10 @@ pub fn first_direction(rules: &Rules) -> Result<Direction, WorldError> {
     Ok(world.threat(&world.start(), 0).direction)
 }
 
-const VIEWS: [View; 2] = [View::Stale, View::Present];
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::game::View;
 
     #[test]
     fn variants_differ_from_the_server_in_as_many_parameters_as_asked() {
