@@ -12,12 +12,10 @@ type Hypothesis = (u8, u8, u8);
 /// The possible periods, and the possible clock values after which the phases begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockSets {
-    /// The possible periods of each personality.
+    /// The possible periods of each personality; all allowed periods if no threat can have had it.
     pub periods: [BTreeSet<u8>; 5],
     /// The clock values (tick - 1) after which each phase from tease to insane may begin.
     pub clocks: [BTreeSet<u16>; 4],
-    /// For each personality, the first and last tick in which threats can have it; (0, 0) if none.
-    pub seen: [(u16, u16); 5],
 }
 
 impl ClockSets {
@@ -26,22 +24,6 @@ impl ClockSets {
         Self {
             periods: std::array::from_fn(|_| (1..=u8::MAX).collect()),
             clocks: std::array::from_fn(|_| (0..=3000).collect()),
-            seen: [(0, 0); 5],
-        }
-    }
-
-    /// Returns the values that are possible in both sets. Each range in `seen` spans the ranges of
-    /// both sets.
-    #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
-        let both = |left: (u16, u16), right: (u16, u16)| match (left, right) {
-            ((0, 0), seen) | (seen, (0, 0)) => seen,
-            (left, right) => (left.0.min(right.0), left.1.max(right.1)),
-        };
-        Self {
-            periods: std::array::from_fn(|index| &self.periods[index] & &other.periods[index]),
-            clocks: std::array::from_fn(|index| &self.clocks[index] & &other.clocks[index]),
-            seen: std::array::from_fn(|index| both(self.seen[index], other.seen[index])),
         }
     }
 
@@ -81,7 +63,7 @@ pub fn clock_sets(evidence: &[ClockEvidence], reports: Reports, allowed: &ClockS
         forward.push(after);
     }
     let last_clock = evidence.last().map_or(0, |last| last.tick - 1);
-    let mut sets = ClockSets { periods: Default::default(), clocks: Default::default(), seen: [(0, 0); 5] };
+    let mut sets = ClockSets { periods: Default::default(), clocks: Default::default() };
     let mut alive = forward.last()?.clone();
     let reached = alive.iter().map(|&(phase, ..)| phase).min().unwrap_or(0);
     for index in usize::from(reached)..4 {
@@ -89,10 +71,7 @@ pub fn clock_sets(evidence: &[ClockEvidence], reports: Reports, allowed: &ClockS
     }
     for (tick, before) in evidence.iter().zip(&forward).rev() {
         for &(phase, period, _) in &alive {
-            let index = usize::from(phase);
-            sets.periods[index].insert(period);
-            let seen = &mut sets.seen[index];
-            *seen = (tick.tick, if seen.1 == 0 { tick.tick } else { seen.1 });
+            sets.periods[usize::from(phase)].insert(period);
         }
         let mut begun = BTreeSet::new();
         for group in groups(before) {

@@ -232,7 +232,6 @@ impl Learner {
         match parameter {
             Parameter::PeriodTicks(personality) => match clock {
                 None => Open::Nothing,
-                Some(sets) if sets.seen[personality as usize] == (0, 0) => Open::NotObserved,
                 Some(sets) => {
                     let periods = sets.periods[personality as usize].iter();
                     Open::numbers(periods.map(|&period| period.into()), u8::MAX.into())
@@ -320,10 +319,7 @@ fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, Reports) {
         // The second round applies the values from later games to earlier games.
         for _ in 0..if all.len() > 1 { 2 } else { 1 } {
             for evidence in all {
-                sets = sets.and_then(|sets| {
-                    let found = clock_sets(evidence, reports, &sets)?;
-                    Some(ClockSets { seen: sets.and(&found).seen, ..found })
-                });
+                sets = sets.and_then(|sets| clock_sets(evidence, reports, &sets));
             }
         }
         if sets.as_ref().is_some_and(|sets| !sets.is_empty()) {
