@@ -17,6 +17,9 @@ use super::observation::Observation;
 use super::prior::{Conduct, HypothesisLimit, PriorContext};
 use super::threat_belief::ThreatBelief;
 
+/// The streets and spawns come from a valid world, so rebuilding cannot fail.
+pub(super) const LIKE_BEFORE: &str = "a world like the one before";
+
 #[derive(Debug)]
 pub(super) struct Beliefs {
     threats: Vec<ThreatBelief>,
@@ -67,8 +70,7 @@ impl Beliefs {
             best: Vec::new(),
             unmodelled: Vec::new(),
         };
-        beliefs.rebuild_world(layout)?;
-        beliefs.summarize();
+        beliefs.refresh(layout)?;
         Ok(beliefs)
     }
 
@@ -103,20 +105,16 @@ impl Beliefs {
         Some(catches)
     }
 
-    fn set_styles(&mut self, step: &BeliefStep<'_>, player: Position, layout: &mut Layout, deadline: Deadline) {
-        let limit = HypothesisLimit::new(self.threats.len(), deadline);
-        let context = PriorContext::new(layout, &self.world, step.first_tick, player, limit);
-        for &(index, style) in step.restyled {
-            self.threats[index].set_style(style, &context);
-        }
-        self.refresh(layout);
-    }
-
     pub fn step(&mut self, step: &BeliefStep<'_>, layout: &mut Layout, deadline: Deadline) {
         let observation = step.observation;
         if !step.restyled.is_empty() {
             let player = step.path.first().copied().unwrap_or(observation.player);
-            self.set_styles(step, player, layout, deadline);
+            let limit = HypothesisLimit::new(self.threats.len(), deadline);
+            let context = PriorContext::new(layout, &self.world, step.first_tick, player, limit);
+            for &(index, style) in step.restyled {
+                self.threats[index].set_style(style, &context);
+            }
+            self.refresh(layout).expect(LIKE_BEFORE);
         }
         let ticks = step.path.len().saturating_sub(1);
         // A guessed path could refute the true style, so identification starts again after a gap.
@@ -143,7 +141,7 @@ impl Beliefs {
                 threat.generate(&context, Conduct::ByTheRules);
             }
         }
-        self.refresh(layout);
+        self.refresh(layout).expect(LIKE_BEFORE);
     }
 
     /// A world with one threat of each style, for the hypotheses about unmodelled threats.
@@ -154,40 +152,23 @@ impl Beliefs {
         Some(world)
     }
 
-    pub fn refresh(&mut self, layout: &mut Layout) {
-        let is_outdated = || {
-            let spawns = &self.world.layout().threats;
-            self.message_indices.iter().zip(spawns).any(|(&index, spawn)| {
-                let threat = &self.threats[index];
-                threat.style != Some(spawn.style) || threat.spawn() != spawn.position
-            })
+    /// Rebuilds the world if the tiles, the modelled threats or their spawns have changed. Fails if no
+    /// world can be built.
+    pub fn refresh(&mut self, layout: &mut Layout) -> Result<(), WorldError> {
+        let spawn = |(index, threat): (usize, &ThreatBelief)| {
+            Some((index, Spawn { style: threat.style?, position: threat.spawn() }))
         };
-        if layout.tiles != self.world.layout().tiles || self.message_indices != self.predictable() || is_outdated() {
-            // The streets and spawns come from a valid world, so rebuilding cannot fail.
-            self.rebuild_world(layout).expect("a world like the one before");
+        let (indices, spawns): (Vec<usize>, Vec<Spawn>) = self.threats.iter().enumerate().filter_map(spawn).unzip();
+        layout.threats = spawns;
+        if indices != self.message_indices || layout != self.world.layout() {
+            self.message_indices = indices;
+            self.world_count += 1;
+            self.world.set_layout(layout)?;
         }
-        self.summarize();
-    }
-
-    fn predictable(&self) -> Vec<usize> {
-        (0..self.threats.len()).filter(|&index| !self.threats[index].is_unmodelled()).collect()
-    }
-
-    fn rebuild_world(&mut self, layout: &mut Layout) -> Result<(), WorldError> {
-        self.message_indices = self.predictable();
-        let spawn = |&index: &usize| {
-            let threat = &self.threats[index];
-            threat.style.map(|style| Spawn { style, position: threat.spawn() })
-        };
-        layout.threats = self.message_indices.iter().filter_map(spawn).collect();
-        self.world_count += 1;
-        self.world.set_layout(layout)
-    }
-
-    fn summarize(&mut self) {
         let best = self.message_indices.iter().filter_map(|&index| self.threats[index].best().copied());
         self.best = best.collect();
         let unmodelled = self.threats.iter().filter(|threat| threat.is_unmodelled());
         self.unmodelled = unmodelled.map(|threat| ObservedThreat::at(threat.position)).collect();
+        Ok(())
     }
 }

@@ -123,24 +123,19 @@ impl ThreatBelief {
         limit: HypothesisLimit,
     ) {
         let draws = 1..=1 + world.clock().moves_before(tick);
-        let step =
-            |threat: &Threat| world.threat_after(index_of(threat.style), threat, tick, stale, now).unwrap_or(*threat);
-        let step_deer = |deer: &Threat, home| world.deer_after(deer, home, tick, stale, now).unwrap_or(*deer);
+        let step = |threat: &Threat, home| after(world, index_of(threat.style), (threat, home), tick, (stale, now));
         let mut predicted = Vec::with_capacity(self.hypotheses.len());
         let hypotheses_max = limit.now();
         for hypothesis in &self.hypotheses {
             if predicted.len() >= hypotheses_max {
                 break;
             }
-            let threat = match hypothesis.home {
-                Some(home) => step_deer(&hypothesis.threat, home),
-                None => step(&hypothesis.threat),
-            };
+            let threat = step(&hypothesis.threat, hypothesis.home);
             if hypothesis.are_draws_known || threat.draws == hypothesis.threat.draws {
                 predicted.push(Hypothesis { threat, ..*hypothesis });
                 continue;
             }
-            let threats = draws.clone().map(|draws| step(&Threat { draws, ..hypothesis.threat }));
+            let threats = draws.clone().map(|draws| step(&Threat { draws, ..hypothesis.threat }, None));
             let hypotheses = threats.map(|threat| Hypothesis { threat, are_draws_known: true, home: None });
             predicted.extend(hypotheses.take(hypotheses_max - predicted.len()));
         }
@@ -279,6 +274,22 @@ impl ThreatBelief {
     }
 }
 
+/// The threat after a tick in which the player moves from `stale` to `now`. `home` is the assumed home
+/// of a deer whose spawn is unknown.
+fn after(
+    world: &World,
+    world_index: usize,
+    (threat, home): (&Threat, Option<Position>),
+    tick: u16,
+    (stale, now): (Position, Position),
+) -> Threat {
+    let after = match home {
+        Some(home) => world.deer_after(threat, home, tick, stale, now),
+        None => world.threat_after(world_index, threat, tick, stale, now),
+    };
+    after.unwrap_or(*threat)
+}
+
 fn moves_before_catch(
     world: &World,
     world_index: usize,
@@ -291,11 +302,7 @@ fn moves_before_catch(
         if world.rules().no_jump && threat.position == now {
             return Some(moves);
         }
-        let next = match home {
-            Some(home) => world.deer_after(&threat, home, tick, stale, now),
-            None => world.threat_after(world_index, &threat, tick, stale, now),
-        };
-        threat = next.unwrap_or(threat);
+        threat = after(world, world_index, (&threat, home), tick, (stale, now));
         if threat.position == now {
             return Some(moves);
         }

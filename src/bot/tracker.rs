@@ -13,7 +13,7 @@ use crate::inference::ObservedPose;
 use crate::protocol::MessageMap;
 use crate::search::Deadline;
 
-use super::belief::{BeliefStep, Beliefs};
+use super::belief::{BeliefStep, Beliefs, LIKE_BEFORE};
 use super::deadline::Deadlines;
 use super::observation::Observation;
 use super::options::BotOptions;
@@ -273,7 +273,7 @@ impl Replay {
     pub fn finish(mut self, tracker: &mut Tracker) {
         self.beliefs.world_count += tracker.beliefs.world_count + 1;
         tracker.beliefs = self.beliefs;
-        tracker.beliefs.refresh(&mut tracker.map.layout);
+        tracker.beliefs.refresh(&mut tracker.map.layout).expect(LIKE_BEFORE);
     }
 }
 
