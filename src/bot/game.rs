@@ -1,4 +1,4 @@
-use crate::game::{LAST_TICK, Rules, Style};
+use crate::game::LAST_TICK;
 use crate::inference::Conclusion;
 use crate::protocol::MessageMap;
 
@@ -106,15 +106,6 @@ impl Game {
             decision.tick < LAST_TICK.into()
                 && decision.planned_tick.is_some_and(|planned| u32::from(planned) > decision.tick + 1)
         })
-    }
-
-    pub fn explain_loss(&self, options: &BotOptions) -> Option<(Rules, Vec<(String, Style)>)> {
-        let (Some(Tracking::Following(tracker)), Some(Answer { decision, .. })) = (&self.tracking, &self.answer) else {
-            return None;
-        };
-        let is_observed = self.history.queue.is_empty() && self.message_tick == decision.tick;
-        let explain = || self.learning.explain_loss(tracker, &self.history.named, options, decision.player_move);
-        is_observed.then(explain)?
     }
 
     fn is_continued_by(&self, decoded: &Decoded<'_>) -> bool {

@@ -159,29 +159,16 @@ impl Bot {
 
     /// The knowledge for the next game: the options, updated with the findings of this game.
     pub fn memory(&self) -> Memory {
-        self.memory_with(self.best_explanation())
-    }
-
-    /// Like [`Bot::memory`], for a game that ended with a catch. If the bot's plan should have
-    /// prevented the catch, looks for rules that explain it. If any are found, the memory holds
-    /// them.
-    pub fn memory_after_catch(&self) -> Memory {
-        let planned = self.game.as_ref().filter(|game| game.has_ended_unexpectedly());
-        let explained = planned.and_then(|game| game.explain_loss(&self.options));
-        self.memory_with(explained.or_else(|| self.best_explanation()))
-    }
-
-    fn best_explanation(&self) -> Option<(Rules, Vec<(String, Style)>)> {
-        self.game.as_ref().and_then(|game| game.learning.memory())
-    }
-
-    fn memory_with(&self, learnt: Option<(Rules, Vec<(String, Style)>)>) -> Memory {
         let doubts_rules = self.options.doubts_rules
             || self.game.as_ref().is_some_and(|game| game.learning.has_learnt() || game.has_ended_unexpectedly());
-        let (rules, words) = learnt.unwrap_or((self.options.rules, Vec::new()));
+        let (rules, words) = self.best_explanation().unwrap_or((self.options.rules, Vec::new()));
         let known = self.options.words.iter().filter(|(word, _)| words.iter().all(|(other, _)| other != word));
         let words = known.cloned().chain(words.iter().cloned()).collect();
         Memory { rules, words, doubts_rules }
+    }
+
+    fn best_explanation(&self) -> Option<(Rules, Vec<(String, Style)>)> {
+        self.game.as_ref().and_then(|game| game.learning.best.clone())
     }
 
     /// For each threat, in message order, the number of mispredictions in this game. After the bot

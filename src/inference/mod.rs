@@ -1,7 +1,6 @@
 //! Infers a server's rules from the moves of its threats. A [`Learner`] processes the messages of
 //! games. [`Learner::best`] returns the best explanation so far: rules close to the expected rules.
 
-mod alternatives;
 mod best;
 mod clock;
 mod clock_sets;

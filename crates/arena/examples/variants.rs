@@ -95,7 +95,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             .filter(|parameter| parameter.value(&truth) != parameter.value(&Rules::BLITZ_2025))
             .collect();
         let first = play(&world, options.clone(), &changed, settings.traces)?;
-        let memory = if first.last_tick > LAST_TICK { first.bot.memory() } else { first.bot.memory_after_catch() };
+        let memory = first.bot.memory();
         let second = play(&world, memory.applied_to(options.clone()), &changed, settings.traces)?;
         let told = match settings.plays_told {
             true => {

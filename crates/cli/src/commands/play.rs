@@ -113,7 +113,7 @@ pub(crate) fn run(args: &PlayArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     // Print the game even if the memory cannot be written.
     let written = match (&args.memory, &player) {
         (Some(path), Player::Bot(bot)) => {
-            let memory = if report.caught { bot.memory_after_catch() } else { bot.memory() };
+            let memory = bot.memory();
             memory::write(&memory, path)
         }
         _ => Ok(()),
