@@ -8,7 +8,7 @@ use crate::search::BudgetMeter;
 use crate::solve::{Filter, Outcome, SurvivalSearch};
 
 use super::deadline::part;
-use super::filters::{EarlyPhase, Guard, GuardedTicks, Slack};
+use super::filters::{Guard, GuardedTicks, Readiness, Slack};
 use super::options::{BotOptions, SLACK_MOVES_MAX};
 
 /// A row of the table.
@@ -179,10 +179,10 @@ impl Attempts {
         let Attempt { ready_ticks, guard, guard_ticks, slack_moves, divisor } = ATTEMPTS[row];
         let tick = state.tick();
         let mut share = part(meter.remaining(), divisor);
-        let early = if ready_ticks > 0 { Some(EarlyPhase::new(world, tick)?) } else { None };
+        let readiness =
+            if ready_ticks > 0 { Some(Readiness::new(world, tick, tick + ready_ticks, share)?) } else { None };
         let guard = guard.map(|when| Guard { when, until_tick: tick.saturating_add(guard_ticks) });
         let slack = Slack { moves: slack_moves };
-        let readiness = early.as_ref().map(|early| early.until(tick + ready_ticks, share));
         let mut filters: Vec<&dyn Filter> = Vec::new();
         filters.extend(guard.as_ref().map(|guard| guard as &dyn Filter));
         filters.extend(readiness.as_ref().map(|readiness| readiness as &dyn Filter));

@@ -47,20 +47,24 @@ impl Filter for Guard {
 
 const EARLY_SURVIVAL_TICKS: u16 = 40;
 const READY_STATES_MAX: u64 = 400;
-/// Maximum period of the next phase. [`EarlyPhase`] needs one world for each tick of the period.
+/// Maximum period of the next phase. [`Readiness`] needs one world for each tick of the period.
 const PERIOD_MAX: u8 = 8;
 
-/// Worlds in which the threats have the period of the next quicker phase from their first move on.
-#[derive(Debug)]
-pub(super) struct EarlyPhase {
+/// Requires that states before `until_tick` are *ready*: that a line from the state is found that
+/// survives for a while even if the threats' next quicker phase begins in its tick. In a ready state,
+/// the bot can react to an early phase. Once the budget is used up, no state counts as ready.
+pub(super) struct Readiness {
+    until_tick: u16,
     period_ticks: u8,
-    /// One world for each possible tick of the threats' first move, from 1 to the period.
+    /// Worlds in which the threats have the period of the next quicker phase from their first move on:
+    /// one for each possible tick of this move, from 1 to the period.
     worlds: Vec<World>,
+    meter: RefCell<BudgetMeter>,
 }
 
-impl EarlyPhase {
+impl Readiness {
     /// `None` if no quicker phase begins after `tick`, or if its period exceeds [`PERIOD_MAX`].
-    pub fn new(world: &World, tick: u16) -> Option<Self> {
+    pub fn new(world: &World, tick: u16, until_tick: u16, budget: Budget) -> Option<Self> {
         let clock = world.clock();
         let (phase, current) = (clock.personality_at(tick - 1), clock.period_ticks_at(tick - 1));
         let later = Personality::ALL.into_iter().filter(|&later| later as u8 > phase as u8);
@@ -82,7 +86,7 @@ impl EarlyPhase {
             world.rebuilt(world.layout(), &rules).ok()
         };
         let worlds = (1..=period_ticks).map(early).collect::<Option<Vec<World>>>()?;
-        Some(Self { period_ticks, worlds })
+        Some(Self { until_tick, period_ticks, worlds, meter: RefCell::new(BudgetMeter::new(budget)) })
     }
 
     /// The world in which the threats move as if the quicker phase began in the tick of `state`.
@@ -92,34 +96,18 @@ impl EarlyPhase {
         &self.worlds[usize::from((first_move - 1) % u16::from(self.period_ticks))]
     }
 
-    /// A check for states before `until_tick`. Once `budget` is used up, no state counts as ready.
-    pub fn until(&self, until_tick: u16, budget: Budget) -> Readiness<'_> {
-        Readiness { early: self, until_tick, meter: RefCell::new(BudgetMeter::new(budget)) }
-    }
-}
-
-/// Requires that states are *ready*: that a line from the state is found that survives for a while
-/// even if the threats' next quicker phase begins in its tick. In a ready state, the bot can react
-/// to an early phase.
-pub(super) struct Readiness<'a> {
-    early: &'a EarlyPhase,
-    until_tick: u16,
-    meter: RefCell<BudgetMeter>,
-}
-
-impl Readiness<'_> {
     pub fn ticks(&self) -> u64 {
         self.meter.borrow().ticks()
     }
 
     fn is_ready(&self, world: &World, state: &State) -> bool {
         let until = state.tick().saturating_add(EARLY_SURVIVAL_TICKS);
-        let early = self.early.world_from(world, state);
+        let early = self.world_from(world, state);
         longest_survival(early, state, until, (READY_STATES_MAX, 0), &mut self.meter.borrow_mut()) >= until
     }
 }
 
-impl Filter for Readiness<'_> {
+impl Filter for Readiness {
     fn admits(&self, world: &World, _: &State, _: Move, after: &State) -> bool {
         after.is_over() || after.tick() >= self.until_tick || self.is_ready(world, after)
     }
@@ -148,7 +136,7 @@ mod tests {
                 Personality::Insane => expected,
             };
             let begun = World::new(&layout, &Rules { phase_clocks, ..Rules::BLITZ_2025 }).expect("a map");
-            let early = EarlyPhase::new(&world, tick).expect("a quicker phase");
+            let early = Readiness::new(&world, tick, 0, Budget::UNLIMITED).expect("a quicker phase");
             let state = world.state_at(tick, layout.player, &threats).expect("a state");
             for ahead in tick..tick + 20 {
                 let [found, right] =
@@ -156,7 +144,7 @@ mod tests {
                 assert_eq!(found, right, "phase begun in tick {tick}, threats in tick {ahead}");
             }
         }
-        assert!(EarlyPhase::new(&world, 902).is_none(), "no phase follows the last");
+        assert!(Readiness::new(&world, 902, 0, Budget::UNLIMITED).is_none(), "no phase follows the last");
     }
 
     #[test]
@@ -165,8 +153,7 @@ mod tests {
             Rules { period_ticks: PeriodTicks { lazy: 5, tease: 1, awake: 1, hungry: 1, insane: 1 }, ..Rules::NO_JUMP };
         for (drawing, is_ready) in [("P....S", false), ("P....\n.###.\n.###S\n.###.\n.....", true)] {
             let world = World::new(&Layout::parse(drawing).expect("a drawing"), &rules).expect("a map");
-            let early = EarlyPhase::new(&world, 1).expect("a quicker phase");
-            let readiness = early.until(100, Budget::UNLIMITED);
+            let readiness = Readiness::new(&world, 1, 100, Budget::UNLIMITED).expect("a quicker phase");
             assert_eq!(readiness.is_ready(&world, &world.start()), is_ready, "{drawing}");
         }
     }
