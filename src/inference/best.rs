@@ -2,14 +2,14 @@ use crate::game::{Direction, Personalities, Rules, StyleNames, View};
 use crate::search::Deadline;
 
 use super::clock::Reports;
-use super::hawk::{Hawk, HawkSets};
-use super::hawk_explanation::{HawkExplanation, POSTS_MAX, PostDraws, cheapest_explanation, distinguishable_posts};
+use super::hawk::{HawkHypothesis, HawkSets, HawkValues, values};
 use super::learner::Learner;
 use super::observed_game::ObservedGame;
 use super::orders::Orders;
 use super::paths::{Deer, Owls};
 use super::picks::{PickExplanation, pick};
-use super::sets::{Sets, post_counts};
+use super::posts::{POSTS_MAX, PostDraws, post_counts};
+use super::sets::Sets;
 
 impl Learner {
     /// Returns the best explanation of the games so far: rules with few changes to the expected
@@ -22,51 +22,26 @@ impl Learner {
         let expected = &self.expected;
         let mut rules = self.best_clock();
         let Sets { sharks, deer, owls, .. } = &self.sets;
-        let hawks = self.hawks(deadline)?;
-        let hawk_orders = hawks.orders[0].or(hawks.orders[1]);
-        let owl_orders = owls.as_ref().map_or(Orders::ALL, Owls::orders);
-        let shared = if owl_orders.and(hawk_orders).is_empty() {
-            owl_orders.or(hawk_orders)
-        } else {
-            owl_orders.and(hawk_orders)
-        };
-        rules.shared_path_order = nearest(shared, expected.shared_path_order);
+        let orders = sharks.0.map(|orders| orders.contains(expected.shark_path_order));
+        rules.shark_view = best_view(expected.shark_view, sharks.0.map(|orders| !orders.is_empty()), orders);
+        rules.shark_path_order = nearest(sharks.0[rules.shark_view as usize], expected.shark_path_order);
+        // The deer narrow down the option order.
+        let deer_orders = deer.orders(0).or(deer.orders(1));
+        let picks = self.sets.picks.explanations(expected, deer_orders).into_iter().next();
+        self.best_options(deer, picks, &mut rules);
+        self.best_first_direction(&mut rules);
+        self.best_hawks(&mut rules, deadline)?;
         if let Some(owls) = owls {
             best_owls(owls, &mut rules, expected);
         }
-        let present = hawks.orders[1].contains(rules.shared_path_order);
-        let stale = hawks.orders[0].contains(rules.shared_path_order);
-        rules.hawk_view = best_view(expected.hawk_view, [stale, present]);
-        rules.hawk_patience_moves = nearest_bit(hawks.patience, expected.hawk_patience_moves);
-        rules.hawk_rest_moves = nearest_bit(hawks.rest, expected.hawk_rest_moves);
-        rules.shark_view = best_view(expected.shark_view, [0, 1].map(|view| !sharks.0[view].is_empty()));
-        let view = view_order(rules.shark_view);
-        let orders = sharks.0[view];
-        let other = sharks.0[1 - view];
-        if !orders.contains(expected.shark_path_order) && other.contains(expected.shark_path_order) {
-            rules.shark_view = other_view(rules.shark_view);
-            rules.shark_path_order = expected.shark_path_order;
-        } else {
-            rules.shark_path_order = nearest(orders, expected.shark_path_order);
-        }
-        // The deer narrow down the option order. The picks' seed determines the posts.
-        let deer_orders = deer.orders(0).or(deer.orders(1));
-        let picks = self.sets.picks.explanations(expected, deer_orders).into_iter().next();
-        let posts = self.posts(deadline)?;
-        self.best_options(deer, picks, &mut rules);
-        self.best_posts(&posts, &mut rules);
-        rules = self.adjusted_to_hawks(&rules, owl_orders, deadline)?;
         self.best_wire(&mut rules);
         Some(if rules.validate().is_ok() { rules } else { *expected })
     }
 
-    pub(super) fn hawks(&self, deadline: Deadline) -> Option<HawkSets> {
-        let mut of_game = self.games.last().into_iter().flat_map(ObservedGame::hawks);
-        of_game.try_fold(self.sets.hawks, |sets, hawk| {
-            let both = sets.and(&hawk.sets());
-            let sets = if both.patience == 0 || both.rest == 0 { sets } else { both };
-            (!deadline.is_past()).then_some(sets)
-        })
+    /// The values that explain the moves of all hawks. Ignores a hawk that contradicts the hawks before
+    /// it.
+    pub(super) fn hawks(&self) -> HawkSets {
+        OpenHawks::new(self.games.last(), self.sets.hawks).sets
     }
 
     pub(super) fn best_clock(&self) -> Rules {
@@ -88,90 +63,47 @@ impl Learner {
             }
         }
         let views = deer_orders.map(|orders| orders.contains(rules.option_order));
-        rules.deer_view = best_view(expected.deer_view, views);
         let index = super::orders::index_of(rules.option_order);
         let ranges = [0, 1].map(|view| deer.0[view][index]);
         let holds = |(low, high): (u32, u32)| (low..=high).contains(&expected.deer_shy_distance_squared);
-        let mut view = view_order(rules.deer_view);
-        if views[1 - view] && !holds(ranges[view]) && holds(ranges[1 - view]) {
-            rules.deer_view = other_view(rules.deer_view);
-            view = 1 - view;
-        }
-        rules.deer_shy_distance_squared = simplest_square(ranges[view], expected.deer_shy_distance_squared);
+        rules.deer_view = best_view(expected.deer_view, views, ranges.map(holds));
+        rules.deer_shy_distance_squared =
+            simplest_square(ranges[rules.deer_view as usize], expected.deer_shy_distance_squared);
     }
 
-    fn best_posts(&self, posts: &[(u16, u16, u16)], rules: &mut Rules) {
+    /// Chooses the shared path order and the values about hawks one after the other. Each is the nearest
+    /// to the expected one that agrees with the earlier choices: for example, a patience may be possible
+    /// only with certain rests or posts. `None` if the deadline passes first.
+    fn best_hawks(&self, rules: &mut Rules, deadline: Deadline) -> Option<()> {
         let expected = &self.expected;
-        let counts = post_counts(posts, rules.first_seed, rules.pick_scale);
-        if !counts.is_empty() && !counts.contains(&expected.hawk_posts) {
-            let distance = |count: &u16| count.abs_diff(expected.hawk_posts);
-            rules.hawk_posts = counts.into_iter().min_by_key(distance).unwrap_or(expected.hawk_posts);
-        }
-        if let Some(direction) = self.first_direction {
-            let place = pick(rules.first_seed, 0, rules.pick_scale, 4);
-            let found = rules.spawn_order.iter().position(|&other| other == direction).unwrap_or(place);
-            rules.spawn_order.swap(place, found);
-        }
+        let in_time = || (!deadline.is_past()).then_some(());
+        let mut open = OpenHawks::new(self.games.last(), self.sets.hawks);
+        in_time()?;
+        let of_owls = self.sets.owls.as_ref().map_or(Orders::ALL, Owls::orders);
+        let of_hawks = open.sets.of_any_view().orders;
+        let both = of_owls.and(of_hawks);
+        let orders = if both.is_empty() { of_owls.or(of_hawks) } else { both };
+        rules.shared_path_order = nearest(orders, expected.shared_path_order);
+        let orders = Orders::of(rules.shared_path_order);
+        open.narrow(|_, values| HawkValues { orders, ..values });
+        let views = open.sets.0.map(|values| values.is_possible());
+        rules.hawk_view = best_view(expected.hawk_view, views, views);
+        let chosen = rules.hawk_view as usize;
+        open.narrow(|view, values| if view == chosen { values } else { HawkValues::NONE });
+        in_time()?;
+        rules.hawk_posts = open.narrow_posts(rules, &self.sets.posts);
+        in_time()?;
+        rules.hawk_patience_moves = nearest_value(open.sets.of_any_view().patience, expected.hawk_patience_moves);
+        open.narrow(|_, values| HawkValues { patience: 1 << rules.hawk_patience_moves, ..values });
+        rules.hawk_rest_moves = nearest_value(open.sets.of_any_view().rest, expected.hawk_rest_moves);
+        Some(())
     }
 
-    /// Returns `rules` if they explain the moves of every hawk in this game, or if `hawk_posts` is
-    /// too large to check. Otherwise, returns rules with other values for hawks and owls. `None` if
-    /// the deadline passes first.
-    fn adjusted_to_hawks(&self, rules: &Rules, owl_orders: Orders, deadline: Deadline) -> Option<Rules> {
-        let Some(game) = self.games.last() else { return Some(*rules) };
-        let hawks: Vec<&Hawk> = game.hawks().collect();
-        let places = game.streets.intersections.len();
-        let draws = PostDraws::new(rules.first_seed, rules.pick_scale, places, &hawks);
-        let bit = |value: u16| 1u128.checked_shl(value.into()).unwrap_or(0);
-        let current = HawkExplanation {
-            view: view_order(rules.hawk_view),
-            orders: Orders::of(rules.shared_path_order),
-            patience: bit(rules.hawk_patience_moves.into()),
-            rest: bit(rules.hawk_rest_moves.into()),
-            counts: bit(rules.hawk_posts.min(distinguishable_posts(places) as u16)),
-        };
-        let is_distinguishable = usize::from(rules.hawk_posts) <= POSTS_MAX || places <= POSTS_MAX;
-        let explained = hawks.iter().take_while(|hawk| !deadline.is_past() && hawk.explains(&current, &draws));
-        if !is_distinguishable || explained.count() == hawks.len() {
-            return Some(*rules);
-        }
-        let Sets { posts, hawks: sets, .. } = &self.sets;
-        let counts = if posts.is_empty() {
-            u128::MAX
-        } else {
-            post_counts(posts, rules.first_seed, rules.pick_scale).into_iter().fold(0, |bits, count| bits | bit(count))
-        };
-        let within = [0, 1].map(|view| HawkExplanation {
-            view,
-            orders: sets.orders[view].and(owl_orders),
-            patience: sets.patience,
-            rest: sets.rest,
-            counts,
-        });
-        let expected = &self.expected;
-        let cost = |one: &HawkExplanation| {
-            let changes = [
-                one.view != view_order(expected.hawk_view),
-                !one.orders.contains(rules.shared_path_order),
-                one.patience & bit(expected.hawk_patience_moves.into()) == 0,
-                one.rest & bit(expected.hawk_rest_moves.into()) == 0,
-                one.counts & bit(expected.hawk_posts) == 0,
-            ];
-            changes.into_iter().filter(|&is_change| is_change).count() as u32
-        };
-        let best = cheapest_explanation(&hawks, &draws, within, cost, deadline)?;
-        let mut adjusted = Rules {
-            hawk_view: view_of(best.view),
-            shared_path_order: nearest(best.orders, rules.shared_path_order),
-            hawk_patience_moves: nearest_bit(best.patience, expected.hawk_patience_moves),
-            hawk_rest_moves: nearest_bit(best.rest, expected.hawk_rest_moves),
-            hawk_posts: nearest_bit(best.counts, expected.hawk_posts.min(POSTS_MAX as u16) as u8).into(),
-            ..*rules
-        };
-        if let Some(owls) = &self.sets.owls {
-            best_owls(owls, &mut adjusted, expected);
-        }
-        Some(adjusted)
+    fn best_first_direction(&self, rules: &mut Rules) {
+        let Some(direction) = self.first_direction else { return };
+        let place = pick(rules.first_seed, 0, rules.pick_scale, 4);
+        let found = rules.spawn_order.iter().position(|&other| other == direction).unwrap_or(place);
+        rules.spawn_order.swap(place, found);
     }
 
     fn best_wire(&self, rules: &mut Rules) {
@@ -191,36 +123,93 @@ impl Learner {
     }
 }
 
+/// The hypotheses about the hawks of a game that agree with the values chosen so far.
+struct OpenHawks<'a> {
+    intersections: usize,
+    /// For each hawk, the number of its counted posts, and its hypotheses.
+    hawks: Vec<(usize, Vec<&'a HawkHypothesis>)>,
+    /// The values that are left.
+    sets: HawkSets,
+}
+
+impl<'a> OpenHawks<'a> {
+    fn new(game: Option<&'a ObservedGame>, sets: HawkSets) -> Self {
+        let intersections = game.map_or(0, |game| game.streets.intersections.len());
+        let hawks = game.into_iter().flat_map(ObservedGame::hawks);
+        let hawks = hawks.map(|hawk| (hawk.counted_posts, hawk.hypotheses.iter().collect())).collect();
+        let mut open = Self { intersections, hawks, sets };
+        open.narrow(|_, values| values);
+        open
+    }
+
+    /// Narrows down the values to `chosen` of each view, unless none are then left.
+    fn narrow(&mut self, chosen: impl Fn(usize, HawkValues) -> HawkValues) {
+        let sets = HawkSets([0, 1].map(|view| self.sets.0[view].and(&chosen(view, self.sets.0[view]))));
+        if sets.is_possible() {
+            self.sets = sets;
+        }
+        for (_, hypotheses) in &mut self.hawks {
+            let sets = self.sets;
+            // A hawk that contradicts the hawks before it does not change the sets.
+            if keep(hypotheses, |one| sets.0[one.view].and(&one.values).is_possible()) {
+                self.sets = sets.and(&HawkSets::of(hypotheses.iter().copied()));
+            }
+        }
+    }
+
+    /// Returns the best value of `hawk_posts`, and keeps the hypotheses that agree with it. `posts` are
+    /// the known posts of earlier games.
+    fn narrow_posts(&mut self, rules: &Rules, posts: &[(u16, u16, u16)]) -> u16 {
+        let draws = self.hawks.iter().flat_map(|(_, hypotheses)| hypotheses).map(|one| one.posts.len()).max();
+        let draws = PostDraws::new(rules.first_seed, rules.pick_scale, self.intersections, draws.unwrap_or(0));
+        if usize::from(rules.hawk_posts.min(self.intersections as u16)) > POSTS_MAX {
+            return rules.hawk_posts;
+        }
+        let of_earlier =
+            post_counts(posts, rules.first_seed, rules.pick_scale).into_iter().filter(|_| !posts.is_empty());
+        let bit = |count: u16| 1u128.checked_shl(count.into()).unwrap_or(0);
+        let of_earlier = of_earlier.map(bit).reduce(|all, one| all | one).unwrap_or(u128::MAX);
+        let counts = self.hawks.iter().fold(of_earlier, |counts, (counted, hypotheses)| {
+            let of_hawk = hypotheses.iter().fold(0, |all, one| all | draws.counts(&one.posts, *counted));
+            if counts & of_hawk == 0 { counts } else { counts & of_hawk }
+        });
+        let expected = rules.hawk_posts.min(draws.most);
+        let best = u16::from(nearest_value(counts, expected as u8));
+        for (counted, hypotheses) in &mut self.hawks {
+            keep(hypotheses, |one| draws.counts(&one.posts, *counted) >> best & 1 == 1);
+        }
+        if best == expected { rules.hawk_posts } else { best }
+    }
+}
+
+/// Keeps the hypotheses that `is_kept` accepts, or all if it accepts none. Returns false in this case.
+fn keep(hypotheses: &mut Vec<&HawkHypothesis>, is_kept: impl Fn(&HawkHypothesis) -> bool) -> bool {
+    let kept: Vec<&HawkHypothesis> = hypotheses.iter().copied().filter(|one| is_kept(one)).collect();
+    let is_any = !kept.is_empty();
+    if is_any {
+        *hypotheses = kept;
+    }
+    is_any
+}
+
 fn view_of(view: usize) -> View {
     if view == 0 { View::Stale } else { View::Present }
 }
 
-fn view_order(view: View) -> usize {
-    match view {
-        View::Stale => 0,
-        View::Present => 1,
-    }
-}
-
-fn other_view(view: View) -> View {
-    view_of(1 - view_order(view))
-}
-
-fn best_view(expected: View, is_possible: [bool; 2]) -> View {
-    if is_possible[view_order(expected)] || !is_possible[1 - view_order(expected)] {
-        expected
-    } else {
-        other_view(expected)
-    }
+/// The expected view if it is possible, unless only the other one agrees with the expected value of
+/// another parameter.
+fn best_view(expected: View, is_possible: [bool; 2], agrees: [bool; 2]) -> View {
+    let (this, other) = (expected as usize, 1 - expected as usize);
+    let is_other_better = !is_possible[this] || (agrees[other] && !agrees[this]);
+    if is_possible[other] && is_other_better { view_of(other) } else { expected }
 }
 
 fn nearest(orders: Orders, expected: [Direction; 4]) -> [Direction; 4] {
     orders.nearest_to(expected).first().copied().unwrap_or(expected)
 }
 
-fn nearest_bit(values: u128, expected: u8) -> u8 {
-    let found = (0..=100u8).filter(|value| values >> value & 1 == 1);
-    found.min_by_key(|value| value.abs_diff(expected)).unwrap_or(expected)
+fn nearest_value(bits: u128, expected: u8) -> u8 {
+    values(bits).min_by_key(|value| value.abs_diff(expected)).unwrap_or(expected)
 }
 
 /// Returns `expected` if it is in the range or if the range is empty. Otherwise, returns the lowest
@@ -243,7 +232,7 @@ fn best_owls(owls: &Owls, rules: &mut Rules, expected: &Rules) {
                 let window = expected.owl_window_ticks.clamp(range.from, range.to);
                 let (other_minute, other_window) =
                     (minute.abs_diff(expected.owl_minute_ticks), window.abs_diff(expected.owl_window_ticks));
-                let changes = [view != view_order(expected.owl_view), other_minute > 0, other_window > 0];
+                let changes = [view != expected.owl_view as usize, other_minute > 0, other_window > 0];
                 let changes = changes.into_iter().filter(|&is_change| is_change).count();
                 let choice = (changes, u32::from(other_minute) + u32::from(other_window), (view, minute, window));
                 best = best.into_iter().chain([choice]).min();

@@ -3,16 +3,18 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::clock::{ClockEvidence, ClockFilter, Reports};
+use super::clock::{ClockEvidence, Reports};
 use super::clock_sets::{ClockSets, clock_sets};
+use super::hawk::{MOVES_MAX, values};
 use super::learner::{Decided, Learner, Unexplained};
+use super::observed_game::ObservedGame;
 use super::orders::Orders;
 use super::paths::{OWL_MINUTE_MAX, Owls};
 use super::picks::PickExplanation;
-use super::sets::{Sets, post_counts};
+use super::posts::post_counts;
+use super::sets::Sets;
 use super::variants::{Difference, Parameter};
 use crate::game::{Clock, Direction, Personalities, Rules, Style};
-use crate::search::Deadline;
 
 /// Maximum numbers to list in a text.
 const LISTED_MAX: usize = 6;
@@ -159,6 +161,18 @@ impl Open {
         }
     }
 
+    /// `ranges` are inclusive. All numbers from `most` on have the same effect.
+    fn ranges(ranges: impl Iterator<Item = (u32, u32)>, most: u32) -> Self {
+        let all = ranges.reduce(|all, range| (all.0.min(range.0), all.1.max(range.1)));
+        match all {
+            None => Self::Nothing,
+            Some((0, last)) if last >= most => Self::NotObserved,
+            Some((first, last)) if last >= most => Self::AtLeast(first),
+            Some((first, last)) if first < last => Self::Range(first, last),
+            Some(_) => Self::Certain,
+        }
+    }
+
     fn orders(orders: Orders, best: [Direction; 4]) -> Self {
         match orders.len() {
             0 => Self::Nothing,
@@ -182,15 +196,14 @@ impl Learner {
     pub fn findings(&mut self) -> Findings {
         self.reconcile();
         // The posts of hawks are picked from the same random numbers.
-        let (posts, scale) = (self.posts(Deadline::NEVER).unwrap_or_default(), self.expected.pick_scale);
+        let (posts, scale) = (self.posts(), self.expected.pick_scale);
         let explains_posts = |first_seed| !post_counts(&posts, first_seed, scale).is_empty();
         self.sets.picks.retain(|first_seed| if explains_posts(first_seed) { Orders::ALL } else { Orders::NONE });
         let mut rules = self.best();
         let mut conflicts = Vec::new();
-        let all_evidence: Vec<&[ClockEvidence]> = self.games.iter().map(|game| game.evidence.as_slice()).collect();
-        let (clock, trust) = clocks_of(&all_evidence);
+        let (clock, trust) = clocks_of(&self.games);
         match &clock {
-            Some(sets) => best_clock(&all_evidence, trust, sets, self.expected(), &mut rules),
+            Some(sets) => best_clock(&self.games, trust, sets, &mut rules),
             None => conflicts.push(Conclusion::UnexplainedClock),
         }
         let reports = self.games.iter().all(|game| game.reports_personalities);
@@ -228,7 +241,8 @@ impl Learner {
 
     pub(super) fn open(&self, parameter: Parameter, rules: &Rules, clock: Option<&ClockSets>) -> Open {
         let Sets { sharks, deer, owls, picks, .. } = &self.sets;
-        let (owls, hawks) = (owls.as_ref(), || self.hawks(Deadline::NEVER).unwrap_or(self.sets.hawks));
+        let numbers = |bits| Open::numbers(values(bits).map(u32::from), MOVES_MAX.into());
+        let (owls, hawks) = (owls.as_ref(), || self.hawks());
         match parameter {
             Parameter::PeriodTicks(personality) => match clock {
                 None => Open::Nothing,
@@ -247,8 +261,8 @@ impl Learner {
             }
             Parameter::SharedPathOrder => {
                 let of_owls = owls.map_or(Orders::ALL, Owls::orders);
-                let of_hawks = hawks().orders;
-                Open::orders(of_owls.and(of_hawks[0].or(of_hawks[1])), rules.shared_path_order)
+                let of_hawks = hawks().of_any_view().orders;
+                Open::orders(of_owls.and(of_hawks), rules.shared_path_order)
             }
             Parameter::SharkPathOrder => Open::orders(sharks.0[0].or(sharks.0[1]), rules.shark_path_order),
             Parameter::FirstDirection if self.first_direction.is_none() => Open::NotObserved,
@@ -264,17 +278,12 @@ impl Learner {
             }
             Parameter::PickScale => Open::NotSearched,
             Parameter::DeerShyDistance => {
-                let alive = || deer.0.iter().flatten().filter(|(low, high)| low <= high);
-                match (alive().map(|range| range.0).min(), alive().map(|range| range.1).max()) {
-                    (Some(0), Some(u32::MAX)) => Open::NotObserved,
-                    (Some(low), Some(u32::MAX)) => Open::AtLeast(low),
-                    (Some(low), Some(high)) if low < high => Open::Range(low, high),
-                    _ => Open::Certain,
-                }
+                let alive = deer.0.iter().flatten().filter(|(low, high)| low <= high);
+                Open::ranges(alive.copied(), u32::MAX)
             }
             Parameter::DeerView => Open::views([0, 1].map(|view| !deer.orders(view).is_empty())),
             Parameter::SharkView => Open::views(sharks.0.map(|orders| !orders.is_empty())),
-            Parameter::HawkView => Open::views(hawks().orders.map(|orders| !orders.is_empty())),
+            Parameter::HawkView => Open::views(hawks().0.map(|values| values.is_possible())),
             Parameter::OwlView | Parameter::OwlMinute | Parameter::OwlWindow => {
                 let Some(Owls { minutes }) = owls else { return Open::NotObserved };
                 let windows =
@@ -288,20 +297,16 @@ impl Learner {
                         Open::numbers(possible.into_iter(), OWL_MINUTE_MAX.into())
                     }
                     _ => {
-                        let windows = || windows().flat_map(|(_, windows)| windows);
-                        match (windows().map(|one| one.from).min(), windows().map(|one| one.to).max()) {
-                            (Some(from), Some(to)) if from < to => Open::Range(from.into(), to.into()),
-                            (None, _) => Open::Nothing,
-                            _ => Open::Certain,
-                        }
+                        let ranges = windows().flat_map(|(_, windows)| windows);
+                        Open::ranges(ranges.map(|one| (one.from.into(), one.to.into())), u32::MAX)
                     }
                 }
             }
-            Parameter::HawkPatience => Open::numbers(bits(hawks().patience), 100),
-            Parameter::HawkRest => Open::numbers(bits(hawks().rest), 100),
+            Parameter::HawkPatience => numbers(hawks().of_any_view().patience),
+            Parameter::HawkRest => numbers(hawks().of_any_view().rest),
             Parameter::HawkPosts if !picks.are_decisive() => Open::NotObserved,
             Parameter::HawkPosts => {
-                let posts = self.posts(Deadline::NEVER).unwrap_or_default();
+                let posts = self.posts();
                 let explanations = self.pick_explanations().into_iter();
                 let counts = explanations.flat_map(|one| post_counts(&posts, one.first_seed, rules.pick_scale));
                 Open::numbers(BTreeSet::from_iter(counts).into_iter().map(u32::from), 20)
@@ -313,15 +318,11 @@ impl Learner {
 
 /// Returns the periods and phases that explain the evidence, or `None` if none do. Trusts the
 /// reported personalities if they agree with some periods and phases.
-fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, Reports) {
+fn clocks_of(games: &[ObservedGame]) -> (Option<ClockSets>, Reports) {
     for reports in [Reports::Trusted, Reports::Ignored] {
-        let mut sets = Some(ClockSets::any());
         // The second round applies the values from later games to earlier games.
-        for _ in 0..if all.len() > 1 { 2 } else { 1 } {
-            for evidence in all {
-                sets = sets.and_then(|sets| clock_sets(evidence, reports, &sets));
-            }
-        }
+        let rounds = games.iter().chain(games.iter().filter(|_| games.len() > 1));
+        let sets = { rounds }.try_fold(ClockSets::any(), |sets, game| clock_sets(&game.evidence, reports, &sets));
         if sets.as_ref().is_some_and(|sets| !sets.is_empty()) {
             return (sets, reports);
         }
@@ -329,21 +330,15 @@ fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, Reports) {
     (None, Reports::Ignored)
 }
 
-fn best_clock(all: &[&[ClockEvidence]], reports: Reports, sets: &ClockSets, expected: &Rules, rules: &mut Rules) {
-    let mut candidates = Vec::new();
-    for evidence in all {
-        let mut filter = ClockFilter::new(expected, reports);
-        evidence.iter().for_each(|tick| filter.update(tick));
-        candidates.extend(filter.best());
-    }
+fn best_clock(games: &[ObservedGame], reports: Reports, sets: &ClockSets, rules: &mut Rules) {
+    let found: Vec<Rules> = games.iter().filter_map(|game| game.filter.best()).collect();
     // A game that ends early leaves later phases open, which another game may decide.
-    let decided =
-        candidates.iter().map(|candidate| sets.nearest_to(candidate)).filter(|rules| rules.validate().is_ok());
-    let candidates: Vec<Rules> = decided.chain(candidates.iter().copied()).collect();
+    let decided = found.iter().map(|found| sets.nearest_to(found)).filter(|rules| rules.validate().is_ok());
+    let candidates: Vec<Rules> = decided.chain(found.iter().copied()).collect();
     let explains = |rules: &&Rules| {
         let clock = Clock::new(rules);
         let reported = |tick: &ClockEvidence| tick.personality.filter(|_| reports == Reports::Trusted);
-        all.iter().copied().flatten().all(|tick| {
+        games.iter().flat_map(|game| &game.evidence).all(|tick| {
             tick.moved.is_none_or(|moved| moved == clock.threats_move(tick.tick))
                 && reported(tick).is_none_or(|personality| personality == clock.personality_at(tick.tick - 1))
         })
@@ -351,10 +346,6 @@ fn best_clock(all: &[&[ClockEvidence]], reports: Reports, sets: &ClockSets, expe
     if let Some(best) = candidates.iter().find(explains).or(candidates.last()) {
         (rules.period_ticks, rules.phase_clocks) = (best.period_ticks, best.phase_clocks);
     }
-}
-
-fn bits(values: u128) -> impl Iterator<Item = u32> {
-    (0..128).filter(move |value| values >> value & 1 == 1)
 }
 
 #[cfg(test)]

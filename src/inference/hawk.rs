@@ -1,16 +1,15 @@
 //! Hypotheses about the hawks, narrowed down by their observed steps.
 
+use std::collections::BTreeMap;
+
 use super::orders::Orders;
 use super::paths::orders_of_step;
 use super::streets::{Step, Streets};
 
 /// Maximum value of `hawk_patience_moves` and `hawk_rest_moves`.
 pub const MOVES_MAX: u8 = 100;
-/// Maximum number of hypotheses for a hawk. If there are more, some are dropped.
-const HYPOTHESES_MAX: usize = 4_000;
-pub(super) const SUCCESSORS_MAX: usize = 4 * HYPOTHESES_MAX;
-/// Replaces the rank of a post if the hawk saw the player while the post was its target.
-const FORGOTTEN: u16 = u16::MAX;
+/// Maximum number of hypotheses for a hawk, before equal ones are merged.
+const HYPOTHESES_MAX: usize = 16_000;
 
 /// The target of a hawk or, if it has none, the number of moves for which it has waited. `rests` is
 /// true if it waits at a post.
@@ -26,76 +25,92 @@ pub enum Aim {
     },
 }
 
+/// Sets of values of the rules about hawks. All combinations of them count as possible.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HawkValues {
+    pub orders: Orders,
+    /// The possible values of `hawk_patience_moves`, as bits.
+    pub patience: u128,
+    /// The possible values of `hawk_rest_moves`, as bits.
+    pub rest: u128,
+}
+
+impl HawkValues {
+    pub const ANY: Self = Self { orders: Orders::ALL, patience: below(MOVES_MAX + 1), rest: below(MOVES_MAX + 1) };
+    pub const NONE: Self = Self { orders: Orders::NONE, patience: 0, rest: 0 };
+
+    pub fn is_possible(&self) -> bool {
+        !self.orders.is_empty() && self.patience != 0 && self.rest != 0
+    }
+
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        let (patience, rest) = (self.patience & other.patience, self.rest & other.rest);
+        Self { orders: self.orders.and(other.orders), patience, rest }
+    }
+
+    #[must_use]
+    fn or(&self, other: &Self) -> Self {
+        let (patience, rest) = (self.patience | other.patience, self.rest | other.rest);
+        Self { orders: self.orders.or(other.orders), patience, rest }
+    }
+}
+
+/// The values in each view (0 stale, 1 present) of the player.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HawkSets(pub [HawkValues; 2]);
+
+impl HawkSets {
+    pub const ANY: Self = Self([HawkValues::ANY; 2]);
+
+    #[must_use]
+    pub fn and(&self, other: &Self) -> Self {
+        Self([0, 1].map(|view| self.0[view].and(&other.0[view])))
+    }
+
+    pub fn is_possible(&self) -> bool {
+        self.0.iter().any(HawkValues::is_possible)
+    }
+
+    pub fn of<'a>(hypotheses: impl IntoIterator<Item = &'a HawkHypothesis>) -> Self {
+        hypotheses.into_iter().fold(Self([HawkValues::NONE; 2]), |mut sets, HawkHypothesis { view, values, .. }| {
+            sets.0[*view] = sets.0[*view].or(values);
+            sets
+        })
+    }
+
+    /// The values that are possible in some view.
+    pub fn of_any_view(&self) -> HawkValues {
+        self.0.iter().filter(|values| values.is_possible()).fold(HawkValues::NONE, |all, values| all.or(values))
+    }
+}
+
 /// Rules that explain the moves of a hawk, and the hidden state of the hawk under these rules.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HawkHypothesis {
     /// 0 if the hawk uses the player's stale position, 1 if it uses the present position.
     pub view: usize,
     pub aim: Aim,
-    /// Minimum and maximum of the patience, in moves.
-    pub patience: (u8, u8),
-    pub rest: (u8, u8),
-    /// The hawk's known posts: each is a rank among the map's intersections, or [`FORGOTTEN`].
-    pub(super) posts: Vec<u16>,
-    /// For each forgotten post, its possible ranks, as bits.
-    forgotten: Vec<u128>,
-    pub orders: Orders,
+    /// For each of the hawk's known posts, its possible ranks among the map's intersections, as bits.
+    pub(super) posts: Vec<u128>,
+    pub values: HawkValues,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hawk {
     pub hypotheses: Vec<HawkHypothesis>,
-    /// True if hypotheses were dropped because there were too many.
-    pub is_truncated: bool,
     /// The number of posts, from the first, whose draw numbers are known; `usize::MAX` if no tick
     /// of the game was missed.
     pub(super) counted_posts: usize,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HawkSets {
-    pub orders: [Orders; 2],
-    pub patience: u128,
-    pub rest: u128,
-}
-
-impl HawkSets {
-    pub const ANY: Self =
-        Self { orders: [Orders::ALL; 2], patience: (1 << (MOVES_MAX + 1)) - 1, rest: (1 << (MOVES_MAX + 1)) - 1 };
-
-    #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
-        Self {
-            orders: [0, 1].map(|view| self.orders[view].and(other.orders[view])),
-            patience: self.patience & other.patience,
-            rest: self.rest & other.rest,
-        }
-    }
-}
-
 impl Hawk {
     pub fn new(sets: &HawkSets, is_spawned: bool) -> Self {
         let aim = if is_spawned { Aim::Idle { waited: 0, rests: false } } else { Aim::Unknown };
-        let mut hypotheses = Vec::new();
-        for view in 0..2 {
-            for patience in ranges(sets.patience) {
-                for rest in ranges(sets.rest) {
-                    let orders = sets.orders[view];
-                    if !orders.is_empty() {
-                        hypotheses.push(HawkHypothesis {
-                            view,
-                            aim,
-                            patience,
-                            rest,
-                            posts: Vec::new(),
-                            forgotten: Vec::new(),
-                            orders,
-                        });
-                    }
-                }
-            }
-        }
-        Self { hypotheses, is_truncated: false, counted_posts: if is_spawned { usize::MAX } else { 0 } }
+        let hypothesis = |(view, &values)| HawkHypothesis { view, aim, posts: Vec::new(), values };
+        let views = sets.0.iter().enumerate().filter(|(_, values)| values.is_possible());
+        let counted_posts = if is_spawned { usize::MAX } else { 0 };
+        Self { hypotheses: views.map(hypothesis).collect(), counted_posts }
     }
 
     pub fn forget(&mut self) {
@@ -105,71 +120,48 @@ impl Hawk {
         self.merge();
     }
 
+    /// `None` if no hypothesis explains the step. Starts over if there are too many hypotheses.
     pub fn after(&self, streets: &Streets, step: &Step, threat: usize) -> Option<Self> {
-        let mut after = Vec::with_capacity(self.hypotheses.len());
-        let mut hypotheses = self.hypotheses.iter();
-        while let Some(hypothesis) = hypotheses.next().filter(|_| after.len() <= SUCCESSORS_MAX) {
-            hypothesis.advance(streets, step, threat, &mut after);
+        let mut hypotheses = Vec::with_capacity(self.hypotheses.len());
+        for hypothesis in &self.hypotheses {
+            hypothesis.advance(streets, step, threat, &mut hypotheses);
+            if hypotheses.len() > HYPOTHESES_MAX {
+                return Some(Self::new(&HawkSets::ANY, false));
+            }
         }
-        if after.is_empty() {
-            return None;
-        }
-        let is_truncated = self.is_truncated || after.len() > SUCCESSORS_MAX;
-        let mut after = Self { hypotheses: after, is_truncated, ..*self };
+        let mut after = Self { hypotheses, ..*self };
         after.merge();
-        if after.hypotheses.len() > HYPOTHESES_MAX {
-            after.hypotheses.truncate(HYPOTHESES_MAX);
-            after.is_truncated = true;
-        }
-        Some(after)
+        (!after.hypotheses.is_empty()).then_some(after)
     }
 
+    /// Merges hypotheses with the same future. Their posts are then no longer told apart.
     fn merge(&mut self) {
-        self.hypotheses.sort_unstable();
+        let future = |one: &HawkHypothesis| (one.view, one.aim, one.values.patience, one.values.rest, one.posts.len());
+        self.hypotheses.sort_by_key(future);
         self.hypotheses.dedup_by(|next, kept| {
-            let is_same = (next.view, next.aim, next.patience, next.rest)
-                == (kept.view, kept.aim, kept.patience, kept.rest)
-                && next.posts == kept.posts;
+            let is_same = future(next) == future(kept);
             if is_same {
-                kept.forgotten.iter_mut().zip(&next.forgotten).for_each(|(kept, next)| *kept |= next);
-                kept.orders = kept.orders.or(next.orders);
+                kept.posts.iter_mut().zip(&next.posts).for_each(|(kept, next)| *kept |= next);
+                kept.values = kept.values.or(&next.values);
             }
             is_same
         });
     }
 
-    pub fn sets(&self) -> HawkSets {
-        let none = HawkSets { orders: [Orders::NONE; 2], patience: 0, rest: 0 };
-        if self.is_truncated {
-            return HawkSets::ANY;
-        }
-        self.hypotheses.iter().fold(none, |mut sets, hypothesis| {
-            sets.orders[hypothesis.view] = sets.orders[hypothesis.view].or(hypothesis.orders);
-            sets.patience |= bits(hypothesis.patience);
-            sets.rest |= bits(hypothesis.rest);
-            sets
-        })
-    }
-
     pub fn retain(&mut self, sets: &HawkSets) {
-        for hypothesis in &mut self.hypotheses {
-            hypothesis.orders = hypothesis.orders.and(sets.orders[hypothesis.view]);
-            hypothesis.patience = clip(hypothesis.patience, sets.patience);
-            hypothesis.rest = clip(hypothesis.rest, sets.rest);
-        }
-        let is_open = |range: (u8, u8)| range.0 <= range.1;
-        self.hypotheses.retain(|hypothesis| {
-            !hypothesis.orders.is_empty() && is_open(hypothesis.patience) && is_open(hypothesis.rest)
+        self.hypotheses.retain_mut(|HawkHypothesis { view, values, .. }| {
+            *values = values.and(&sets.0[*view]);
+            values.is_possible()
         });
     }
 
     pub fn known_posts(&self) -> Vec<(u16, u16)> {
-        let mut hypotheses = self.hypotheses.iter().filter(|_| !self.is_truncated);
+        let mut hypotheses = self.hypotheses.iter();
         let Some(first) = hypotheses.next() else { return Vec::new() };
-        let mut ranks: Vec<u128> = first.ranks().take(self.counted_posts).collect();
+        let mut ranks: Vec<u128> = first.posts.iter().copied().take(self.counted_posts).collect();
         for hypothesis in hypotheses {
             ranks.truncate(hypothesis.posts.len());
-            ranks.iter_mut().zip(hypothesis.ranks()).for_each(|(all, one)| *all |= one);
+            ranks.iter_mut().zip(&hypothesis.posts).for_each(|(all, one)| *all |= one);
         }
         let known = (1..).zip(ranks).filter(|(_, ranks)| ranks.is_power_of_two() && *ranks < rank_bit(u16::MAX));
         known.map(|(draw, ranks)| (draw, ranks.trailing_zeros() as u16)).collect()
@@ -177,28 +169,11 @@ impl Hawk {
 }
 
 impl HawkHypothesis {
-    pub(super) fn ranks(&self) -> impl Iterator<Item = u128> {
-        let mut forgotten = self.forgotten.iter().copied();
-        self.posts.iter().map(move |&post| match post {
-            FORGOTTEN => forgotten.next().unwrap_or(u128::MAX),
-            rank => rank_bit(rank),
-        })
-    }
-
     fn advance(&self, streets: &Streets, step: &Step, threat: usize, after: &mut Vec<Self>) {
         let (tile, direction) = step.threats[threat];
         let player = step.player[self.view];
         let sees = streets.sees(player, tile);
         let aim = if sees { Aim::Seen(player) } else { self.aim };
-        if sees && matches!(self.aim, Aim::Post(_)) && self.posts.last() != Some(&FORGOTTEN) {
-            let mut forgotten = self.clone();
-            if let Some(last) = forgotten.posts.last_mut() {
-                forgotten.forgotten.push(rank_bit(*last));
-                *last = FORGOTTEN;
-            }
-            forgotten.advance(streets, step, threat, after);
-            return;
-        }
         let stays = direction.is_none();
         match aim {
             Aim::Unknown => after.push(self.clone()),
@@ -209,9 +184,9 @@ impl HawkHypothesis {
                 }
             }
             Aim::Seen(target) | Aim::Post(target) => {
-                let orders = self.orders.and(orders_of_step(streets, target, tile, direction));
+                let orders = self.values.orders.and(orders_of_step(streets, target, tile, direction));
                 if !orders.is_empty() {
-                    after.push(Self { aim, orders, ..self.clone() });
+                    after.push(Self { aim, values: HawkValues { orders, ..self.values }, ..self.clone() });
                 }
             }
             Aim::Idle { waited, rests } if stays => self.wait(streets, waited.saturating_add(1), rests, after),
@@ -219,52 +194,35 @@ impl HawkHypothesis {
         }
     }
 
+    /// Splits the hypothesis: some values let the hawk wait on, and others send it to a post.
     fn wait(&self, streets: &Streets, waited: u8, rests: bool, after: &mut Vec<Self>) {
-        let aim = Aim::Idle { waited, rests };
-        for patience in self.patience.0..=self.patience.1 {
+        let HawkValues { patience, rest, orders } = self.values;
+        // The patience for each set of rests, first of those that let the hawk wait.
+        let mut split: BTreeMap<(bool, u128), u128> = BTreeMap::new();
+        for moves in values(patience) {
             // A hawk gets a post once `waited` exceeds its patience, plus its rest if it `rests`.
-            let rest = if rests {
-                (self.rest.0.max(waited.saturating_sub(patience)), self.rest.1)
-            } else if waited <= patience {
-                self.rest
-            } else {
-                (1, 0)
+            let sent = match rests {
+                true => below(waited.saturating_sub(moves)),
+                false if waited > moves => u128::MAX,
+                false => 0,
             };
-            if rest.0 <= rest.1 {
-                let known = after.last_mut().filter(|last| {
-                    last.aim == aim
-                        && last.view == self.view
-                        && last.rest == rest
-                        && last.posts == self.posts
-                        && last.forgotten == self.forgotten
-                        && last.orders == self.orders
-                        && last.patience.1.checked_add(1) == Some(patience)
-                });
-                match known {
-                    Some(last) => last.patience.1 = patience,
-                    None => after.push(Self { aim, patience: (patience, patience), rest, ..self.clone() }),
-                }
+            for key in [(false, rest & !sent), (true, rest & sent)].into_iter().filter(|&(_, rest)| rest != 0) {
+                *split.entry(key).or_default() |= 1 << moves;
             }
         }
-        for patience in self.patience.0..=self.patience.1.min(waited.saturating_sub(1)) {
-            let rest = if !rests {
-                self.rest
-            } else if let Some(most) = (waited - 1).checked_sub(patience) {
-                (self.rest.0, self.rest.1.min(most))
+        for ((is_sent, rest), patience) in split {
+            let values = HawkValues { orders, patience, rest };
+            let with_aim = |aim| Self { aim, values, ..self.clone() };
+            if !is_sent {
+                after.push(with_aim(Aim::Idle { waited, rests }));
+            } else if streets.intersections.is_empty() {
+                after.push(with_aim(Aim::Idle { waited: 0, rests: false }));
             } else {
-                (1, 0)
-            };
-            if rest.0 > rest.1 {
-                continue;
-            }
-            let sent = Self { patience: (patience, patience), rest, ..self.clone() };
-            if streets.intersections.is_empty() {
-                after.push(Self { aim: Aim::Idle { waited: 0, rests: false }, ..sent });
-                continue;
-            }
-            for (place, &post) in (0..).zip(&streets.intersections) {
-                let posts = self.posts.iter().copied().chain([place]).collect();
-                after.push(Self { aim: Aim::Post(post), posts, ..sent.clone() });
+                after.extend((0..).zip(&streets.intersections).map(|(place, &post)| {
+                    let mut sent = with_aim(Aim::Post(post));
+                    sent.posts.push(rank_bit(place));
+                    sent
+                }));
             }
         }
     }
@@ -275,27 +233,14 @@ pub(super) fn rank_bit(rank: u16) -> u128 {
     1 << rank.min(127)
 }
 
-/// The values from `low` to `high` (inclusive), as bits. `high` must be at most 126.
-pub(super) fn bits((low, high): (u8, u8)) -> u128 {
-    if low > high { 0 } else { (1 << (high + 1)) - (1 << low) }
+/// The numbers below `end`, as bits; all 128 bits if `end` is larger.
+pub(super) const fn below(end: u8) -> u128 {
+    if end < 128 { (1 << end) - 1 } else { u128::MAX }
 }
 
-/// The smallest range that contains all values common to both arguments; an empty range if there
-/// are no common values.
-fn clip(range: (u8, u8), values: u128) -> (u8, u8) {
-    let both = bits(range) & values;
-    if both == 0 { (1, 0) } else { (both.trailing_zeros() as u8, 127 - both.leading_zeros() as u8) }
-}
-
-fn ranges(values: u128) -> Vec<(u8, u8)> {
-    let mut found: Vec<(u8, u8)> = Vec::new();
-    for value in (0..=MOVES_MAX).filter(|value| values >> value & 1 == 1) {
-        match found.last_mut().filter(|(_, high)| high + 1 == value) {
-            Some((_, high)) => *high = value,
-            None => found.push((value, value)),
-        }
-    }
-    found
+/// The numbers whose bits are set, in ascending order.
+pub(super) fn values(bits: u128) -> impl Iterator<Item = u8> {
+    (0..128).filter(move |value| bits >> value & 1 == 1)
 }
 
 #[cfg(test)]
@@ -309,18 +254,15 @@ mod tests {
         let hypothesis = |patience: u8, rank: u16| HawkHypothesis {
             view: 0,
             aim: Aim::Idle { waited: 0, rests: false },
-            patience: (patience, patience),
-            rest: (0, 5),
-            posts: vec![FORGOTTEN],
-            forgotten: vec![rank_bit(rank)],
-            orders: Orders::ALL,
+            posts: vec![rank_bit(rank)],
+            values: HawkValues { orders: Orders::ALL, patience: 1 << patience, rest: below(6) },
         };
         let hypotheses = vec![hypothesis(3, 0), hypothesis(4, 1)];
-        let hawk = Hawk { hypotheses, is_truncated: false, counted_posts: usize::MAX };
+        let hawk = Hawk { hypotheses, counted_posts: usize::MAX };
         let player = [0, 0];
         let waits = Step { tick: 5, player, threats: vec![(1, None)], facing: vec![None] };
         let after = hawk.after(&streets, &waits, 0).expect("an explanation");
-        let found: Vec<_> = after.hypotheses.into_iter().map(|one| (one.patience, one.forgotten)).collect();
-        assert_eq!(found, [((3, 3), vec![1]), ((4, 4), vec![2])]);
+        let found: Vec<_> = after.hypotheses.into_iter().map(|one| (one.values.patience, one.posts)).collect();
+        assert_eq!(found, [(1 << 3, vec![1]), (1 << 4, vec![2])]);
     }
 }

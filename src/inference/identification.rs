@@ -93,7 +93,7 @@ impl StyleTrial {
             windows.into_iter().any(|range| (range.from..=range.to).contains(&window))
         };
         let has_waits = |hawk: &Hawk| {
-            let sets = hawk.sets();
+            let sets = HawkSets::of(&hawk.hypotheses).of_any_view();
             let has = |values: u128, value: u8| values >> value.min(127) & 1 == 1;
             has(sets.patience, expected.hawk_patience_moves) && has(sets.rest, expected.hawk_rest_moves)
         };

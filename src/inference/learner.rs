@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::game::{Clock, Direction, FIRST_TICK, Layout, Position, Rules, Style, WorldError};
-use crate::search::Deadline;
 
 use super::clock::{ClockEvidence, ClockFilter, Reports};
 use super::findings::Open;
@@ -158,7 +157,7 @@ impl Learner {
         while self.advance() {}
         self.identify_words();
         self.reconcile();
-        self.sets.posts = self.posts(Deadline::NEVER).unwrap_or_default();
+        self.sets.posts = self.posts();
         self.past_words = self.words();
     }
 

@@ -1,14 +1,12 @@
 //! The sets of hypotheses about the styles, and how one move narrows them down.
 
-use super::hawk::HawkSets;
-use super::hawk_explanation::FEW_POSTS_MAX;
+use super::hawk::{Hawk, HawkSets};
 use super::learner::Learner;
 use super::observed_game::{ObservedGame, ThreatMemory};
 use super::paths::{Deer, Owls, Sharks};
-use super::picks::{Pick, Picks, pick};
+use super::picks::{Pick, Picks};
 use super::streets::{Step, Streets};
 use crate::game::{Rules, Style};
-use crate::search::Deadline;
 
 #[derive(Clone, Debug)]
 pub(super) struct Sets {
@@ -35,37 +33,26 @@ impl Sets {
 }
 
 impl Learner {
-    /// The known posts of all games, in the format of [`Sets::posts`]. `None` if the deadline
-    /// passes first.
-    pub(super) fn posts(&self, deadline: Deadline) -> Option<Vec<(u16, u16, u16)>> {
-        let mut posts = self.sets.posts.clone();
-        if let Some(game) = self.games.last() {
+    /// The known posts of all games, in the format of [`Sets::posts`].
+    pub(super) fn posts(&self) -> Vec<(u16, u16, u16)> {
+        let of_game = self.games.last().into_iter().flat_map(|game| {
             let places = game.streets.intersections.len() as u16;
-            for hawk in game.hawks() {
-                if deadline.is_past() {
-                    return None;
-                }
-                posts.extend(hawk.known_posts().into_iter().map(|(draw, place)| (draw, place, places)));
-            }
-        }
-        Some(posts)
+            let posts = game.hawks().flat_map(Hawk::known_posts);
+            posts.map(move |(draw, place)| (draw, place, places))
+        });
+        self.sets.posts.iter().copied().chain(of_game).collect()
     }
 
     pub(super) fn reconcile(&mut self) {
-        let Sets { deer, owls, hawks, picks, .. } = &mut self.sets;
         for _ in 0..2 {
-            for hawk in self.games.last().into_iter().flat_map(ObservedGame::hawks) {
-                let both = hawks.and(&hawk.sets());
-                // A hawk that contradicts earlier hawks does not change the sets.
-                if both.patience != 0 && both.rest != 0 && both.orders.iter().any(|orders| !orders.is_empty()) {
-                    *hawks = both;
-                }
-            }
+            let found = self.hawks();
+            let Sets { owls, hawks, .. } = &mut self.sets;
+            *hawks = found;
             if let Some(owls) = owls {
-                let shared = owls.orders().and(hawks.orders[0].or(hawks.orders[1]));
+                let shared = owls.orders().and(hawks.of_any_view().orders);
                 if !shared.is_empty() {
                     owls.retain(shared);
-                    hawks.orders = hawks.orders.map(|orders| orders.and(shared));
+                    hawks.0.iter_mut().for_each(|values| values.orders = values.orders.and(shared));
                 }
             }
             for hawk in self.games.last_mut().into_iter().flat_map(ObservedGame::hawks_mut) {
@@ -76,6 +63,7 @@ impl Learner {
                 }
             }
         }
+        let Sets { deer, picks, .. } = &mut self.sets;
         let options = deer.orders(0).or(deer.orders(1)).and(picks.orders());
         if !options.is_empty() {
             deer.retain(options);
@@ -126,16 +114,4 @@ pub(super) fn game_step(
             }
         },
     }
-}
-
-/// The distinguishable values of `hawk_posts` with which this first seed and scale pick these posts.
-pub(super) fn post_counts(posts: &[(u16, u16, u16)], first_seed: i32, scale: f64) -> Vec<u16> {
-    let most = posts.iter().map(|&(.., places)| places).max().unwrap_or(0).max(FEW_POSTS_MAX as u16);
-    let explains = |count: u16| {
-        posts.iter().all(|&(draw, place, places)| {
-            let len = usize::from(count.min(places));
-            pick(first_seed, draw.into(), scale, len) == usize::from(place) && place < count
-        })
-    };
-    (1..=most).filter(|&count| posts.is_empty() || explains(count)).collect()
 }

@@ -104,8 +104,7 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
 }
 
 /// Seeds of variants in which the possible values of `hawk_rest_moves` depend on
-/// `hawk_patience_moves` and `hawk_posts`. The first seed leads to too many hypotheses, so the
-/// learner drops some.
+/// `hawk_patience_moves` and `hawk_posts`.
 const SEEDS_OF_HAWKS: [u64; 2] = [53, 151];
 
 fn variants() -> u64 {
