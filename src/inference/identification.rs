@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::hawk::{Hawk, HawkSets};
+use super::hawk::HawkSets;
 use super::learner::Learner;
 use super::observed_game::{FollowedThreat, ObservedGame, ThreatMemory};
 use super::paths::Owls;
@@ -14,9 +14,10 @@ use crate::game::{Rules, Style};
 pub(super) struct Identification {
     /// The styles to try, the last first.
     trials: Vec<StyleTrial>,
-    /// The styles that explain each word, in the order of [`STYLES_BY_DETAIL`]. True for those that
-    /// do not fit the expected rules.
-    fits: Vec<(String, Vec<(bool, Style)>)>,
+    /// The styles that explain each word so far, the most detailed first. Several words may have the
+    /// same style: while the game runs, a style that turns out to be wrong must not keep another word
+    /// from the right one.
+    pub found: Vec<(String, Vec<Style>)>,
 }
 
 impl Identification {
@@ -29,36 +30,21 @@ impl Identification {
         let trials = pairs.filter(|&(word, style)| is_free(word, style));
         let mut trials: Vec<_> = trials.map(|(word, style)| StyleTrial::new(game, word, style, expected)).collect();
         trials.reverse();
-        Self { trials, fits: words.into_iter().map(|word| (word.to_owned(), Vec::new())).collect() }
+        Self { trials, found: words.into_iter().map(|word| (word.to_owned(), Vec::new())).collect() }
     }
 
     /// Tries one more step with a style. Returns false if all styles were tried.
-    pub fn advance(&mut self, game: &ObservedGame, expected: &Rules) -> bool {
+    pub fn advance(&mut self, game: &ObservedGame) -> bool {
         let Some(trial) = self.trials.last_mut() else { return false };
         if let Some(explains) = trial.advance(game) {
             if explains {
                 let word = &game.threats[trial.threats[0].0].named.word;
-                let (_, fits) = self.fits.iter_mut().find(|(other, _)| other == word).expect("an open word");
-                fits.push((!trial.fits(expected), trial.style));
+                let (_, styles) = self.found.iter_mut().find(|(other, _)| other == word).expect("an open word");
+                styles.push(trial.style);
             }
             self.trials.pop();
         }
         true
-    }
-
-    /// The most detailed style of each word. Several words may have the same style: while the game
-    /// runs, a style that turns out to be wrong must not keep another word from the right one.
-    pub fn most_detailed(self) -> Vec<(String, Style)> {
-        self.fits.into_iter().filter_map(|(word, fits)| Some((word, fits.first()?.1))).collect()
-    }
-
-    /// The styles of each word, those that fit the expected rules first.
-    fn all(self) -> Vec<(String, Vec<Style>)> {
-        let styles = |mut fits: Vec<(bool, Style)>| {
-            fits.sort_by_key(|&(is_unexpected, _)| is_unexpected);
-            fits.into_iter().map(|(_, style)| style).collect()
-        };
-        self.fits.into_iter().map(|(word, fits)| (word, styles(fits))).collect()
     }
 }
 
@@ -82,22 +68,6 @@ impl StyleTrial {
         let threats = game.threats.iter().enumerate().filter(|(_, threat)| threat.named.word == word);
         let threats = threats.map(|(index, threat)| (index, memory(threat.memory.home))).collect();
         Self { style, threats, sets, next: 0 }
-    }
-
-    /// True if the expected values of the owls' or hawks' parameters explain the moves, too.
-    fn fits(&self, expected: &Rules) -> bool {
-        let has_minute = |owls: &Owls| {
-            let minutes = &owls.minutes[expected.owl_view as usize];
-            let windows = minutes.get(usize::from(expected.owl_minute_ticks) - 1).into_iter().flatten();
-            let window = expected.owl_window_ticks;
-            windows.into_iter().any(|range| (range.from..=range.to).contains(&window))
-        };
-        let has_waits = |hawk: &Hawk| {
-            let sets = HawkSets::of(&hawk.hypotheses).of_any_view();
-            let has = |values: u128, value: u8| values >> value.min(127) & 1 == 1;
-            has(sets.patience, expected.hawk_patience_moves) && has(sets.rest, expected.hawk_rest_moves)
-        };
-        self.sets.owls.iter().all(has_minute) && self.threats.iter().flat_map(|(_, memory)| &memory.hawk).all(has_waits)
     }
 
     /// Follows one more step. Returns whether the style explains all steps once that is known.
@@ -148,8 +118,8 @@ impl Learner {
     pub fn identify_words(&mut self) {
         let Some(game) = self.games.last() else { return };
         let mut identification = Identification::new(game, &self.expected, |threat| threat.named.style.is_none());
-        while identification.advance(game, &self.expected) {}
-        for (word, mut fits) in identification.all() {
+        while identification.advance(game) {}
+        for (word, mut fits) in identification.found {
             match self.possible.iter_mut().find(|(known, _)| *known == word) {
                 Some((_, possible)) => {
                     fits.retain(|style| possible.contains(style));

@@ -209,10 +209,11 @@ impl Learner {
     pub(crate) fn advance(&mut self) -> bool {
         let Some(game) = self.games.last_mut() else { return false };
         if let Some(mut identification) = self.identification.take() {
-            if identification.advance(game, &self.expected) {
+            if identification.advance(game) {
                 self.identification = Some(identification);
             } else {
-                self.adopt(identification.most_detailed());
+                let best = |(word, styles): (String, Vec<Style>)| Some((word, *styles.first()?));
+                self.adopt(identification.found.into_iter().filter_map(best).collect());
             }
             return true;
         }
