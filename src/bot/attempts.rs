@@ -122,6 +122,11 @@ impl Attempts {
         Ok(choice)
     }
 
+    /// The moves of the plan that follow the last decision's move. Empty without a plan.
+    pub fn ahead(&self) -> &[Move] {
+        self.plan.as_ref().map_or(&[], |plan| plan.follower.moves.as_slice())
+    }
+
     fn follow(&mut self, world: &World, state: &State) -> Option<Move> {
         let plan = self.plan.as_mut()?;
         let player_move = plan.follower.next_move(world, state);

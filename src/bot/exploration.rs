@@ -29,14 +29,9 @@ const OPTIMISTIC_STATES_MAX: u64 = 30_000;
 const PESSIMISTIC_STATES_MAX: u64 = 4_000;
 
 impl KnownMap {
+    /// True if the unvisited tiles are unknown, because a tile has refused the player.
     pub fn should_explore(&self) -> bool {
-        let has_refused = !self.refusals.is_empty() || self.layout.tiles.contains(&Tile::SeeThrough);
-        has_refused && self.unvisited().next().is_some()
-    }
-
-    fn unvisited(&self) -> impl Iterator<Item = Position> + '_ {
-        let open = self.layout.open_positions().filter(|&position| self.layout.tile(position) == Tile::Open);
-        open.filter(|position| !self.visited.contains(position))
+        !self.refusals.is_empty() && !self.unvisited.is_empty()
     }
 }
 
@@ -67,13 +62,27 @@ impl<'a> Explorer<'a> {
         self.meter.borrow().ticks()
     }
 
-    /// Replaces an unsafe move of a surviving plan if a safer move is found.
-    pub fn check(&self, choice: Choice) -> Choice {
-        if !choice.survives() {
+    /// Replaces an unsafe move of a surviving plan if a safer move is found. `ahead` are the moves of
+    /// the plan after the chosen move.
+    pub fn check(&self, choice: Choice, ahead: &[Move]) -> Choice {
+        let moves = std::iter::once(choice.player_move).chain(ahead.iter().copied());
+        if !choice.survives() || self.keeps_to_visited_tiles(moves) {
             return choice;
         }
         let changed = self.choose(choice.player_move).filter(|&player_move| player_move != choice.player_move);
         changed.map_or(choice, |player_move| Choice { player_move, source: Source::Search, ..choice })
+    }
+
+    /// True if the moves of a surviving plan keep to visited tiles for long enough, so that no search is
+    /// necessary.
+    fn keeps_to_visited_tiles(&self, moves: impl Iterator<Item = Move>) -> bool {
+        let ticks = usize::from(self.target_tick() - self.state.tick());
+        let mut at = self.tracker.player;
+        let visits = moves.take(ticks).take_while(|&player_move| {
+            at = at.after(player_move);
+            !self.tracker.map.unvisited.contains(&at)
+        });
+        visits.count() == ticks
     }
 
     fn target_tick(&self) -> u16 {
@@ -158,7 +167,7 @@ impl<'a> Explorer<'a> {
 
     fn unknown_target(&self, player_move: Move) -> Option<Position> {
         let target = self.tracker.player.towards(player_move.direction()?);
-        (!self.tracker.map.visited.contains(&target)).then_some(target)
+        self.tracker.map.unvisited.contains(&target).then_some(target)
     }
 
     fn approach(&self) -> Option<Move> {
@@ -167,7 +176,7 @@ impl<'a> Explorer<'a> {
         let start = graph.tile(*player)?;
         let (mut search, mut steps) = (BreadthFirst::default(), Vec::new());
         let reached = search.fill(graph, Mover::Player, [(start, 0)], &mut steps, |_, _| true);
-        let nearest = *reached.iter().find(|&&tile| !map.visited.contains(&graph.position(tile)))?;
+        let nearest = *reached.iter().find(|&&tile| map.unvisited.contains(&graph.position(tile)))?;
         let distances = graph.distances(Mover::Player, nearest);
         let steps = steps[usize::from(nearest)];
         let mut ways = graph.ways(Mover::Player, start);
@@ -178,7 +187,7 @@ impl<'a> Explorer<'a> {
     fn visited_world(&self, player_move: Move) -> Option<(World, State)> {
         let player = self.tracker.player;
         let target = player.after(player_move);
-        self.world_without(self.tracker.map.unvisited().filter(|&position| position != target))
+        self.world_without(self.tracker.map.unvisited.iter().copied().filter(|&position| position != target))
     }
 
     fn world_without(&self, tiles: impl Iterator<Item = Position>) -> Option<(World, State)> {

@@ -139,7 +139,8 @@ impl Planning {
         let choice = self.plan(tracker, state, doubt, options, &mut share)?;
         meter.add_search(share.ticks());
         let explorer = Explorer::new(tracker, state, &self.closed, options.seed, meter.remaining());
-        let checked = explorer.check(choice);
+        let ahead = self.attempts.as_ref().map_or(&[][..], |(_, attempts)| attempts.ahead());
+        let checked = explorer.check(choice, ahead);
         meter.add_search(explorer.simulated_ticks());
         Ok(checked)
     }

@@ -48,8 +48,9 @@ pub(super) struct Sent {
 pub(super) struct KnownMap {
     /// The map with the modelled threats and the tiles that are assumed to be see-through.
     pub layout: Layout,
-    pub visited: BTreeSet<Position>,
-    /// For each unvisited tile, the number of timely commands to enter it that had no effect, if
-    /// any.
+    /// The open tiles that the player has not visited, and so may turn out to be see-through.
+    pub unvisited: BTreeSet<Position>,
+    /// For each tile that the player has not visited, the number of timely commands to enter it that
+    /// had no effect, if any.
     pub refusals: BTreeMap<Position, u32>,
 }

@@ -4,7 +4,7 @@
 //! player until the predicted threats match the observed threats, or time runs out. If a game
 //! breaks the rules, only the observed positions are reliable.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::game::{
     Direction, FIRST_TICK, Layout, Position, Rules, Spawn, Style, Tile, World, WorldBuilder, WorldError,
@@ -123,10 +123,11 @@ impl Tracker {
     ) -> Result<Self, WorldError> {
         let (tick, player) = (observation.tick, observation.player);
         let beliefs = Beliefs::new(world, &mut layout, styles, observation, deadline)?;
+        let unvisited = layout.open_positions().filter(|&position| position != player).collect();
         Ok(Self {
             tick,
             player,
-            map: KnownMap { layout, visited: BTreeSet::from([player]), refusals: BTreeMap::new() },
+            map: KnownMap { layout, unvisited, refusals: BTreeMap::new() },
             beliefs,
             grace_until: if tick == FIRST_TICK { 0 } else { tick + GRACE_TICKS },
             effective_commands: 0,
@@ -158,7 +159,7 @@ impl Tracker {
         };
         let first_tick = self.tick;
         (self.tick, self.player) = (observation.tick, observation.player);
-        self.map.visited.insert(self.player);
+        self.map.unvisited.remove(&self.player);
         self.map.refusals.remove(&self.player);
         // The path through a gap is a guess, so a wrong prediction at the end of the gap does not
         // count.
@@ -196,9 +197,11 @@ impl Tracker {
         let Some(target) = sent.player_move.direction().map(|direction| self.player.towards(direction)) else { return };
         if player == target {
             self.effective_commands += 1;
-        } else if self.map.visited.contains(&target) {
+        } else if self.map.layout.tile(target) != Tile::Open {
+            // The command was sent before the tile was closed.
+        } else if !self.map.unvisited.contains(&target) {
             self.late_commands += 1;
-        } else if player == self.player && sent.is_timely && self.map.layout.tile(target) == Tile::Open {
+        } else if player == self.player && sent.is_timely {
             let refusals = self.map.refusals.entry(target).or_insert(0);
             *refusals += 1;
             let commands = self.effective_commands + self.late_commands + PRIOR_COMMANDS;
@@ -219,6 +222,7 @@ impl Tracker {
             return;
         }
         self.map.layout.set_tile(position, Tile::SeeThrough);
+        self.map.unvisited.remove(&position);
     }
 }
 

@@ -1,26 +1,28 @@
 //! Follows a plan as long as the game is in the state that the plan predicts.
 
+use std::vec;
+
 use crate::game::{Move, State, World};
 
 #[derive(Clone, Debug)]
 pub(crate) struct PlanFollower {
-    moves: Vec<Move>,
-    position: usize,
+    /// The moves that are left.
+    pub moves: vec::IntoIter<Move>,
     expected: State,
 }
 
 impl PlanFollower {
     pub fn new(state: &State, moves: Vec<Move>) -> Self {
-        Self { moves, position: 0, expected: state.clone() }
+        Self { moves: moves.into_iter(), expected: state.clone() }
     }
 
     pub fn remaining(&self, state: &State) -> Option<&[Move]> {
-        (self.expected == *state).then(|| &self.moves[self.position..])
+        (self.expected == *state).then_some(self.moves.as_slice())
     }
 
     pub fn next_move(&mut self, world: &World, state: &State) -> Option<Move> {
         let player_move = *self.remaining(state)?.first()?;
-        self.position += 1;
+        self.moves.next();
         world.step_unchecked(&mut self.expected, player_move);
         Some(player_move)
     }
