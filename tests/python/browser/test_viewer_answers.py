@@ -217,14 +217,11 @@ def test_address_names_the_game_and_survives_a_reload(page: Page, view: View) ->
     page.locator("#scrub").fill("59")
     wait_until(page, "location.hash === '#recording=cul-de-sacs-stroll-until-caught&tick=60'")
     page.reload()
-    wait_until(page, "window.board?.replay?.header.title === 'cul-de-sacs'")
-    assert tick(page) == 60
+    wait_until(page, "window.board?.replay?.header.title === 'cul-de-sacs' && board.tick === 60")
     page.evaluate("location.hash = '#recording=roundabout-flee-300-ticks&tick=7'")
-    wait_until(page, "board.replay.header.title === 'roundabout'")
-    assert tick(page) == 7
+    wait_until(page, "board.replay.header.title === 'roundabout' && board.tick === 7")
     page.go_back()
-    wait_until(page, "board.replay.header.title === 'cul-de-sacs'")
-    assert tick(page) == 60
+    wait_until(page, "board.replay.header.title === 'cul-de-sacs' && board.tick === 60")
     page.goto("about:blank")
     page.goto(f"{url}#recording=no-such-game&tick=7")
     expect(page.locator("#banner")).to_contain_text("This page has no recording no-such-game.")
