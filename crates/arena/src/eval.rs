@@ -157,8 +157,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::record::{Cost, ExternalRecord, Failure, FailureKind, SourceCounts};
-    use getaway::game::{Plan, Rules};
+    use crate::record::{ExternalRecord, Failure, FailureKind, SourceCounts};
+
     use getaway::search::Budget;
 
     fn game(final_tick: u16, simulated_ticks: u64) -> GameRecord {
@@ -166,24 +166,16 @@ mod tests {
         times.add(Duration::from_millis(final_tick.into()));
         GameRecord {
             map: "hall".to_owned(),
-            layout: String::new(),
             planner: "random".to_owned(),
-            spec: None,
-            sample: 0,
-            seed: 0,
-            rules: Rules::BLITZ_2025,
             budget: Budget::ticks(1),
             score: u32::from(final_tick) * POINTS_PER_TICK,
             final_tick,
             caught: true,
             moves: format!("{final_tick:016x}"),
-            line: Plan::default(),
             simulated_ticks,
             sources: SourceCounts { search: u32::from(final_tick) - 1, ..SourceCounts::default() },
-            mispredictions: 0,
             times,
-            cost: Cost::default(),
-            external: None,
+            ..GameRecord::default()
         }
     }
 

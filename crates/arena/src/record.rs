@@ -188,7 +188,7 @@ impl fmt::Display for FailureKind {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GameRecord {
     pub map: String,
     /// A fingerprint of the tiles and spawns. It shows whether a map of this name has changed.

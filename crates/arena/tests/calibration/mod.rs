@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use getaway::game::{POINTS_PER_TICK, Plan, Rules};
+use getaway::game::{POINTS_PER_TICK, Rules};
 use getaway::map::Map;
 use getaway::search::Budget;
 use getaway_arena::{
-    Comparison, Cost, FurtherGames, GameRecord, GameUnit, Games, MARGIN_DEFAULT, Outcome, Series, SeriesOptions,
-    SourceCounts, Summary, Times, Verdict,
+    Comparison, FurtherGames, GameRecord, GameUnit, Games, MARGIN_DEFAULT, Outcome, Series, SeriesOptions, Summary,
+    Verdict,
 };
 use getaway_runs::stats::Interval;
 use rand::{RngExt, SeedableRng};
@@ -370,24 +370,12 @@ fn synthetic_game(map: usize, survival: f64, random: &mut Pcg64Mcg) -> GameRecor
     let final_tick = if random.random::<f64>() < survival { END_TICK } else { random.random_range(2..END_TICK) };
     GameRecord {
         map: map.to_string(),
-        layout: String::new(),
-        planner: String::new(),
-        spec: None,
-        sample: 0,
-        seed: 0,
-        rules: Rules::BLITZ_2025,
         budget: Budget::ticks(1),
         score: u32::from(final_tick) * POINTS_PER_TICK,
         final_tick,
         caught: final_tick < END_TICK,
         moves: format!("{:016x}", random.random::<u64>()),
-        line: Plan::default(),
-        simulated_ticks: 0,
-        sources: SourceCounts::default(),
-        mispredictions: 0,
-        times: Times::default(),
-        cost: Cost::default(),
-        external: None,
+        ..GameRecord::default()
     }
 }
 
