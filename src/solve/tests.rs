@@ -69,8 +69,19 @@ fn beam_keeps_as_many_of_each_kind() {
 
 #[test]
 fn runs_have_the_successors_of_their_combinations() {
+    assert!(check_runs(&[(9, 7), (13, 11)], &[4, 6], 2) > 10_000);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn runs_on_many_maps_have_the_successors_of_their_combinations() {
+    assert!(check_runs(&[(9, 7), (13, 11), (15, 13)], &[4, 6, 9], 12) > 50_000);
+}
+
+/// Compares two ways to find successors. Returns the number of compared combinations.
+fn check_runs(sizes: &[(i32, i32)], threats: &[usize], maps: u64) -> usize {
     let mut compared = 0;
-    for (number, world) in worlds(&[(9, 7), (13, 11)], &[4, 6], 2).enumerate() {
+    for (number, world) in worlds(sizes, threats, maps).enumerate() {
         let model = model(&world, Budget::UNLIMITED);
         let knowledge = Knowledge::new(&model, 300, 1 << 20, None, &mut unlimited()).expect("no limit");
         // The masks select all threats, all threats with counted draws, and all but the first.
@@ -105,7 +116,7 @@ fn runs_have_the_successors_of_their_combinations() {
             }
         }
     }
-    assert!(compared > 10_000, "{compared}");
+    compared
 }
 
 fn model(world: &World, slice: Budget) -> Model<SMALL> {
@@ -240,8 +251,21 @@ fn projections_keep_to_their_memory() {
 
 #[test]
 fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
+    let (lines, longest) = check_beam(3, 15);
+    assert!(lines >= 3 && longest > 300, "{lines} lines, none alive in tick {longest}");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn lines_of_the_beam_on_many_maps_are_lines_of_the_game() {
+    let (lines, longest) = check_beam(12, 40);
+    assert!(lines >= 12 && longest > 1000, "{lines} lines, none alive in tick {longest}");
+}
+
+/// Plays the lines that the beam finds. Returns their number, and the first tick in which none is alive.
+fn check_beam(maps: u64, rounds: usize) -> (usize, u16) {
     let (mut lines, mut longest) = (0, 0);
-    for (index, world) in worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 4], 3).enumerate() {
+    for (index, world) in worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 4], maps).enumerate() {
         let root = world.start();
         let model = model(&world, Budget::UNLIMITED);
         let knowledge = Knowledge::new(&model, 2000, 1 << 20, None, &mut unlimited()).expect("no limit");
@@ -249,7 +273,7 @@ fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
         let mut beam =
             SetBeam::new(&model, &world, &root, SolverOptions { seed: index as u64, memory_max_bytes: 8 << 20 }, 1);
         let mut longest_tick = 1;
-        for _ in 0..15 {
+        for _ in 0..rounds {
             let mut meter = BudgetMeter::new(Budget::ticks(5_000));
             let Some(moves) = beam.advance(&model, &knowledge, longest_tick, &mut meter) else { continue };
             let mut state = root.clone();
@@ -260,7 +284,7 @@ fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
         }
         longest = longest.max(longest_tick);
     }
-    assert!(lines >= 3 && longest > 300, "{lines} lines, none alive in tick {longest}");
+    (lines, longest)
 }
 
 #[test]

@@ -241,20 +241,34 @@ fn survival_with_unpredictable(layout: &Layout, unpredictable: usize) -> u32 {
 
 #[test]
 fn every_solution_is_confirmed_by_the_reference_model() {
-    let mazes = (0..3).map(|index| {
+    check_solutions(3, 1);
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn every_solution_on_many_maps_is_confirmed_by_the_reference_model() {
+    check_solutions(12, 2);
+}
+
+fn check_solutions(mazes: u64, cities: u64) {
+    let mazes = (0..mazes).map(|index| {
         let (width, height) = [(15, 13), (17, 15), (21, 17)][index as usize % 3];
         let options = GeneratorOptions { width, height, braid_permille: 500, ..GeneratorOptions::default() };
         generate_nth(&options, 9, index).expect("a maze")
     });
-    let options = GeneratorOptions { kind: GeneratorKind::City, threats: 10, ..GeneratorOptions::default() };
-    let city = generate_nth(&options, 9, 0).expect("a city");
+    let cities = (0..cities).map(|index| {
+        let options = GeneratorOptions { kind: GeneratorKind::City, threats: 10, ..GeneratorOptions::default() };
+        generate_nth(&options, 9, index).expect("a city")
+    });
     // In the no-jump variant, the player is doomed: it cannot get past the shark.
     let trap = Map { layout: Layout::parse("P...S").expect("a drawing"), ..our_map("snail") };
     let mut seen = Vec::new();
-    for map in common::our_maps().into_iter().chain(mazes).chain([city, trap]) {
-        // The small limit leaves some results undecided.
-        for (rules, ticks) in [(Rules::BLITZ_2025, 60_000), (Rules::NO_JUMP, 60_000), (Rules::NO_JUMP, 700)] {
-            seen.push(check_solution(&map, &rules, Budget::ticks(ticks)));
+    for map in common::our_maps().into_iter().chain(mazes).chain(cities).chain([trap]) {
+        for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
+            // The small limit leaves some results undecided.
+            for limit in [Budget::ticks(60_000), Budget::ticks(700)] {
+                seen.push(check_solution(&map, &rules, limit));
+            }
         }
     }
     for outcome in [Outcome::Survives, Outcome::Doomed, Outcome::Undecided] {

@@ -47,9 +47,22 @@ fn certificate(world: &World, solution: &Solution) -> Certificate {
 
 #[test]
 fn search_in_pieces_gives_the_answer_of_an_uncut_one() {
+    let (doomed, cuts) = check_pieces(9);
+    assert!(doomed >= 2 && cuts >= 20, "{doomed} doomed, {cuts} cuts");
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn search_in_pieces_gives_the_answer_of_an_uncut_one_on_many_maps() {
+    let (doomed, cuts) = check_pieces(18);
+    assert!(doomed >= 5 && cuts >= 40, "{doomed} doomed, {cuts} cuts");
+}
+
+/// Compares cut searches with uncut ones. Returns the number of doomed maps and of cuts.
+fn check_pieces(maps: u64) -> (usize, usize) {
     let mut random = Generator::from_seed(5);
     let (mut doomed, mut cuts) = (0, 0);
-    for (index, (layout, world)) in worlds(9).enumerate() {
+    for (index, (layout, world)) in worlds(maps).enumerate() {
         let whole = solver().solve(&world, &world.start(), Budget::ticks(3_000_000));
         if !whole.is_optimal() {
             continue;
@@ -75,16 +88,27 @@ fn search_in_pieces_gives_the_answer_of_an_uncut_one() {
         assert_eq!(solution.outcome, whole.outcome, "map {index}");
         doomed += usize::from(whole.bound <= 2000);
     }
-    assert!(doomed >= 2 && cuts >= 20, "{doomed} doomed, {cuts} cuts");
+    (doomed, cuts)
 }
 
 #[test]
 fn search_is_saved_wherever_the_time_is_up() {
+    assert!(check_cuts(40) >= 100);
+}
+
+#[test]
+#[ignore = "takes a minute"]
+fn search_is_saved_wherever_the_time_is_up_many_times() {
+    assert!(check_cuts(150) >= 300);
+}
+
+/// Cuts searches into at most `pieces`. Returns the number of cuts.
+fn check_cuts(pieces: u64) -> usize {
     let mut random = Generator::from_seed(11);
     let mut cuts = 0;
     for (index, (_, world)) in worlds(10).enumerate() {
         let mut solver = solver();
-        for piece in 0..40 {
+        for piece in 0..pieces {
             // This clock advances by the same time at every reading, so all machines interrupt the
             // search at the same points.
             let clock = install(ManualTimeSource::with_reading(Duration::from_micros(20)));
@@ -98,7 +122,7 @@ fn search_is_saved_wherever_the_time_is_up() {
             cuts += 1;
         }
     }
-    assert!(cuts >= 100, "{cuts} cuts");
+    cuts
 }
 
 /// The first of 20 generated maps that a search does not decide within its budget, the map's world,
