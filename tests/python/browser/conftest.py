@@ -120,6 +120,12 @@ def wait_until(page: Page, expression: str) -> None:
         page.wait_for_timeout(20)
 
 
+def scrub(page: Page, index: int) -> None:
+    """Moves the scrub bar. Without the wait, a bar that shows no frame of its game yet would stay at 0."""
+    wait_until(page, f"document.getElementById('scrub').max >= {index}")
+    page.locator("#scrub").fill(str(index))
+
+
 def wait_for_frame(page: Page) -> None:
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 

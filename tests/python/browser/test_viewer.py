@@ -15,7 +15,7 @@ from playwright.sync_api import Page, Route, expect
 
 from conftest import ROOT, RealServer
 
-from .conftest import CAUGHT, OpenPage, View, open_analysed, start, stay, wait_for_frame, wait_until
+from .conftest import CAUGHT, OpenPage, View, open_analysed, scrub, start, stay, wait_for_frame, wait_until
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +78,9 @@ def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: lis
     expect(page.locator("#subtitle")).to_have_text("team")
     expect(page.locator("#about")).to_contain_text("cul-de-sacs-stroll-until-caught")
     for tick in (50, 17):
-        page.locator("#scrub").fill(str(tick - 1))
+        scrub(page, tick - 1)
         assert_shows(page, messages[tick - 1])
-    page.locator("#scrub").fill(str(len(messages)))
+    scrub(page, len(messages))
     read_view(page)
     expect(page.locator("#tick")).to_have_text(str(len(messages) + 1))
     expect(page.locator("#outcome")).to_have_text(re.compile("^caught by the [a-z]+ at tick [0-9]+$"))
@@ -119,7 +119,7 @@ def test_playback_stops_at_the_end_of_the_game(page: Page, view: View, messages:
 
 def test_hovering_a_threat_shows_its_card(page: Page, view: View, messages: list[Any]) -> None:
     open_analysed(page, view(str(CAUGHT)))
-    page.locator("#scrub").fill("40")
+    scrub(page, 40)
     page.locator("#tab-view").click()
     for threat, recorded in enumerate(messages[40]["threats"]):
         read_view(page)
@@ -139,7 +139,7 @@ def test_hovering_a_threat_shows_its_card(page: Page, view: View, messages: list
 
 def test_layers_change_the_picture(page: Page, view: View) -> None:
     open_analysed(page, view(str(CAUGHT)))
-    page.locator("#scrub").fill("60")
+    scrub(page, 60)
     page.locator("#tab-view").click()
     read_view(page)
     picture = "board.mapView.canvas.toDataURL()"

@@ -28,6 +28,7 @@ from .conftest import (
     load_axe,
     open_analysed,
     open_game_of_user,
+    scrub,
     start,
     stay,
     tick,
@@ -66,13 +67,13 @@ def test_surviving_line_is_played_beside_the_game(page: Page, view: View) -> Non
 
 def test_keys_and_planners_take_over_from_any_tick(page: Page, view: View) -> None:
     open_analysed(page, view(str(CAUGHT)))
-    page.locator("#scrub").fill("59")
+    scrub(page, 59)
     page.locator("#tab-play").click()
     page.locator("#beside").check()
     page.locator("#let-play").click()
     expect(page.locator("#other-title")).to_contain_text("survival: survived: 10,005")
     page.locator("#one-board").click()
-    page.locator("#scrub").fill("59")
+    scrub(page, 59)
     page.locator("#title").click()
     for moves, key in enumerate([".", ".", "ArrowLeft", "."], start=1):
         page.keyboard.press(key)
@@ -87,7 +88,7 @@ def test_keys_and_planners_take_over_from_any_tick(page: Page, view: View) -> No
     expect(page.locator("#play-status")).to_have_text("survival: survived: 10,005.")
     # A move in an earlier tick drops all later moves. Going back restores them.
     page.keyboard.press("Space")
-    page.locator("#scrub").fill("49")
+    scrub(page, 49)
     page.locator("#title").click()
     page.keyboard.press("ArrowUp")
     wait_until(page, "board.replay.last === 50")
@@ -213,8 +214,8 @@ def test_address_names_the_game_and_survives_a_reload(page: Page, view: View) ->
     url = view(str(GAMES))
     page.goto(url)
     page.get_by_role("link", name=re.compile("^Open cul-de-sacs")).click()
-    wait_until(page, "window.board?.replay?.last >= 0")
-    page.locator("#scrub").fill("59")
+    wait_until(page, "session.game?.name === 'cul-de-sacs'")
+    scrub(page, 59)
     wait_until(page, "location.hash === '#recording=cul-de-sacs-stroll-until-caught&tick=60'")
     page.reload()
     wait_until(page, "window.board?.replay?.header.title === 'cul-de-sacs' && board.tick === 60")
