@@ -21,7 +21,7 @@ from playwright.sync_api import Frame, Page, expect
 import getaway
 from conftest import ROOT, TARGET
 
-from .conftest import CAUGHT, KEYS, OpenPage, View, assert_board_is_clear, drop, load_axe, start, tick, violations, wait_until
+from .conftest import CAUGHT, KEYS, OpenPage, View, assert_board_is_clear, drop, load_axe, start, tick, violations, wait_for_frame, wait_until
 
 FOLDER = TARGET / "playground"
 SCRIPT = "<img src=x onerror='window.hacked = 1'>"
@@ -207,6 +207,22 @@ def test_drawn_map_is_saved_as_png_and_text(page: Page, url: str, getaway_progra
         opened = page.evaluate(script, list(file.read_bytes()))
         assert {key: opened[key] for key in ("tiles", "player", "threats")} == page.evaluate("session.game.map"), button
     subprocess.run([getaway_program, "solve", file], check=True, capture_output=True)
+
+
+def test_game_that_is_still_being_opened_does_not_close_the_editor(page: Page, url: str) -> None:
+    start(page, url)
+    page.get_by_role("tab", name="Map").click()
+    page.evaluate(
+        """() => {
+          const { client } = session;
+          session.client = { replay: () => new Promise((done) => (window.answer = () => client.replay("replay", { game: session.game, shown: null }).then(done))) };
+          window.opening = session.open(session.game).finally(() => (session.client = client));
+        }"""
+    )
+    page.locator("#draw-new").click()
+    page.evaluate("answer().then(() => opening)")
+    wait_for_frame(page)
+    expect(page.locator("#editor")).to_be_visible()
 
 
 def test_a_resized_map_keeps_the_wall_around_it(page: Page, url: str) -> None:

@@ -61,11 +61,11 @@ async function showDemo(session, tasks, { maps, rules }) {
   session.isDemo = true;
   const { opened } = session;
   tasks.json("play", { game, index: 0, planner, seed: 0, budget_ticks }).then(async (moves) => {
-    if (!session.isDemo || opened !== session.opened) return;
+    if (opened !== session.opened) return;
     session.isFirst = true;
-    await session.open({ ...game, moves }, index);
+    if (!(await session.open({ ...game, moves }, index))) return;
     session.isDemo = true;
-    if (!still.matches && !document.body.classList.contains("editing")) session.board.toggle();
+    if (!still.matches) session.board.toggle();
   }).catch(() => {});
 }
 

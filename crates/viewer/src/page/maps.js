@@ -173,7 +173,6 @@ class Editor {
     this.past = [];
     this.future = [];
     this.cursor = [1, 1];
-    // Otherwise the demonstration would close the editor when it is ready.
     this.session.isDemo = false;
     element("editor-name").value = game ? `${game.name} (changed)`.slice(0, NAME_CHARS_MAX) : "my map";
     this.toggle(true);

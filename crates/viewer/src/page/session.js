@@ -81,6 +81,8 @@ class Session extends EventTarget {
   }
 
   set isDemo(isDemo) {
+    // The demonstration may still be opening a game, which would replace what the user does.
+    if (this.isDemo && !isDemo) this.opened++;
     document.body.classList.toggle("demo", isDemo);
   }
 
@@ -103,14 +105,18 @@ class Session extends EventTarget {
     this.dispatchEvent(new Event(name));
   }
 
-  /** Shows a position of a game. Rejects with a sentence if the engine refuses the game. */
+  /**
+   * Shows a position of a game. Resolves to false if something else was opened in the meantime.
+   * Rejects with a sentence if the engine refuses the game.
+   */
   async open(game, index = 0) {
     const opened = ++this.opened;
     const replay = await this.client.replay("replay", { game, shown: null });
-    if (opened !== this.opened) return;
+    if (opened !== this.opened) return false;
     if (this.board.replay && !this.isFirst) this.remember();
     // The engine plays no moves after the end of the game.
     this.adopt({ ...game, moves: game.moves.slice(0, replay.last) }, null, replay, index);
+    return true;
   }
 
   /** Shows a recorded or a running game. Its part that follows the rules can be continued. */
