@@ -276,7 +276,7 @@ impl Learner {
                     _ => Open::Numbers(seeds.into_iter().collect()),
                 }
             }
-            Parameter::PickScale => Open::NotSearched,
+            Parameter::NoJump | Parameter::PickScale => Open::NotSearched,
             Parameter::DeerShyDistance => {
                 let alive = deer.0.iter().flatten().filter(|(low, high)| low <= high);
                 Open::ranges(alive.copied(), u32::MAX)

@@ -1,19 +1,29 @@
 use std::fmt;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::game::{Direction, Personalities, Personality, Rules, Style, StyleNames, World, WorldError};
+use crate::game::{Direction, Personality, Rules, Style, World, WorldError};
 use crate::search::Generator;
 
-use super::clock::PeriodsAndClocks;
+/// What the table says about a parameter.
+struct Row {
+    field: &'static str,
+    styles: &'static [Style],
+    /// A sentence, in which the value replaces `{}`. Empty if the sentence is not that simple.
+    sentence: &'static str,
+    /// For a value that is a word: each word, with the text that replaces it in the sentence.
+    words: &'static [(&'static str, &'static str)],
+}
 
-/// Lists the parameters: each with its field in a rules file, and the styles whose threats' moves
-/// depend on it (none if all threats' moves do).
+/// Lists the parameters: each with its field in a rules file, the styles whose threats' moves
+/// depend on it (none if all threats' moves do), and what is to be said about its value.
 macro_rules! parameters {
-    ($($(#[$doc:meta])* $name:ident: $field:literal [$($style:ident)*],)*) => {
-        /// A value in the rules that a [`variant`] can change.
+    ($($(#[$doc:meta])* $name:ident: $field:literal [$($style:ident)*] $sentence:literal $words:expr;)*) => {
+        /// A value in the rules.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Parameter {
+            /// Whether stepping onto a threat's tile loses the game. The same in all variants.
+            NoJump,
             /// The period of a personality.
             PeriodTicks(Personality),
             /// The clock value (tick - 1) after which a personality begins. The lazy personality
@@ -23,7 +33,7 @@ macro_rules! parameters {
         }
 
         impl Parameter {
-            /// Every parameter.
+            /// Every parameter that a [`variant`] can change.
             pub const ALL: [Self; 27] = [
                 Self::PeriodTicks(Personality::Lazy),
                 Self::PeriodTicks(Personality::Tease),
@@ -37,67 +47,87 @@ macro_rules! parameters {
                 $(Self::$name,)*
             ];
 
-            /// The name of the field in a rules file, such as `hawk_posts` or `wire.style_names`.
-            pub fn name(self) -> String {
+            fn row(self) -> Row {
                 match self {
-                    Self::PeriodTicks(personality) => format!("period_ticks.{personality}"),
-                    Self::PhaseClock(personality) => format!("phase_clocks.{personality}"),
-                    $(Self::$name => $field.to_owned(),)*
-                }
-            }
-
-            /// The styles whose threats' moves depend on the parameter. Empty if all threats' moves
-            /// do.
-            pub fn styles(self) -> &'static [Style] {
-                match self {
-                    Self::PeriodTicks(_) | Self::PhaseClock(_) => &[],
-                    $(Self::$name => &[$(Style::$style),*],)*
+                    Self::NoJump => Row { field: "no_jump", styles: &[], sentence: "{}", words: &SWAPS },
+                    Self::PeriodTicks(_) => Row { field: "period_ticks", styles: &[], sentence: "", words: &[] },
+                    Self::PhaseClock(_) => Row { field: "phase_clocks", styles: &[], sentence: "", words: &[] },
+                    $(Self::$name => Row {
+                        field: $field, styles: &[$(Style::$style),*], sentence: $sentence, words: &$words,
+                    },)*
                 }
             }
         }
     };
 }
 
+const SWAPS: [(&str, &str); 2] = [
+    ("true", "stepping onto a threat's tile loses the game"),
+    ("false", "a player and a threat that swap tiles pass through each other"),
+];
+const VIEWS: [(&str, &str); 2] = [("stale", "tile from one tick ago"), ("present", "current tile")];
+const STYLE_NAMES: [(&str, &str); 2] = [("server", "the styles"), ("unknown", "the styles by unknown words")];
+const PERSONALITIES: [(&str, &str); 3] = [
+    ("server", "the personalities"),
+    ("missing", "no personalities"),
+    ("mismatched", "personalities that do not match the periods"),
+];
+
 parameters! {
     /// The order in which a tile's options are listed.
-    OptionOrder: "option_order" [Goldfish Bull Deer],
+    OptionOrder: "option_order" [Goldfish Bull Deer] "a tile's options are listed in the order {}" [];
     /// The order of directions on the shared path (owls, hawks and `MOVE_TO`).
-    SharedPathOrder: "shared_path_order" [Owl Hawk],
+    SharedPathOrder: "shared_path_order" [Owl Hawk] "the path of owls and hawks prefers {}, in this order" [];
     /// The order of directions on the shark path.
-    SharkPathOrder: "shark_path_order" [Shark],
+    SharkPathOrder: "shark_path_order" [Shark] "the shark's path prefers {}, in this order" [];
     /// The list from which a threat's first direction is picked.
-    FirstDirection: "spawn_order" [],
+    FirstDirection: "spawn_order" [] "" [];
     /// The seed of a threat's first pick.
-    FirstSeed: "first_seed" [Goldfish Bull],
+    FirstSeed: "first_seed" [Goldfish Bull] "the first seed is {}" [];
     /// The factor by which the sine of a seed is multiplied for a pick.
-    PickScale: "pick_scale" [Goldfish Bull],
+    PickScale: "pick_scale" [Goldfish Bull] "picks multiply the sine of the seed by {}" [];
     /// The squared distance from the player up to which a deer heads for its spawn.
-    DeerShyDistance: "deer_shy_distance_squared" [Deer],
+    DeerShyDistance: "deer_shy_distance_squared" [Deer]
+        "the deer heads for its spawn within a squared distance of {} from the player" [];
     /// The player position that a deer uses.
-    DeerView: "deer_view" [Deer],
+    DeerView: "deer_view" [Deer] "the deer uses the player's {}" VIEWS;
     /// The player position that a shark uses.
-    SharkView: "shark_view" [Shark],
+    SharkView: "shark_view" [Shark] "the shark uses the player's {}" VIEWS;
     /// The player position that an owl looks at.
-    OwlView: "owl_view" [Owl],
+    OwlView: "owl_view" [Owl] "the owl uses the player's {}" VIEWS;
     /// The player position that a hawk looks for.
-    HawkView: "hawk_view" [Hawk],
+    HawkView: "hawk_view" [Hawk] "the hawk uses the player's {}" VIEWS;
     /// The cycle of the owls' looks, in ticks.
-    OwlMinute: "owl_minute_ticks" [Owl],
+    OwlMinute: "owl_minute_ticks" [Owl] "" [];
     /// The number of ticks at the start of a cycle in which owls look.
-    OwlWindow: "owl_window_ticks" [Owl],
+    OwlWindow: "owl_window_ticks" [Owl] "" [];
     /// A hawk gets a post once it has waited for more moves than this number.
-    HawkPatience: "hawk_patience_moves" [Hawk],
+    HawkPatience: "hawk_patience_moves" [Hawk] "the hawk gets a post once it has waited for more moves than {}" [];
     /// The number of extra moves that a hawk waits at a post.
-    HawkRest: "hawk_rest_moves" [Hawk],
+    HawkRest: "hawk_rest_moves" [Hawk] "the hawk waits for {} extra moves at a post" [];
     /// The number of best intersections from which hawks pick their posts.
-    HawkPosts: "hawk_posts" [Hawk],
+    HawkPosts: "hawk_posts" [Hawk] "the hawk's posts are the best intersections, at most {}" [];
     /// The words for the styles in messages.
-    StyleNames: "wire.style_names" [],
+    StyleNames: "wire.style_names" [] "messages name {}" STYLE_NAMES;
     /// The personalities in messages.
-    Personalities: "wire.personalities" [],
+    Personalities: "wire.personalities" [] "messages report {}" PERSONALITIES;
 }
 
 impl Parameter {
+    /// The name of the field in a rules file, such as `hawk_posts` or `wire.style_names`.
+    pub fn name(self) -> String {
+        let field = self.row().field;
+        match self {
+            Self::PeriodTicks(personality) | Self::PhaseClock(personality) => format!("{field}.{personality}"),
+            _ => field.to_owned(),
+        }
+    }
+
+    /// The styles whose threats' moves depend on the parameter. Empty if all threats' moves do.
+    pub fn styles(self) -> &'static [Style] {
+        self.row().styles
+    }
+
     fn pointer(self) -> String {
         format!("/{}", self.name().replace('.', "/"))
     }
@@ -110,6 +140,7 @@ impl Parameter {
                 directions.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
             }
             Some(Value::String(name)) => name.clone(),
+            Some(Value::Bool(is_set)) => is_set.to_string(),
             Some(number) => number.as_f64().map_or_else(String::new, |number| number.to_string()),
             // The lazy phase begins with the game.
             None => "0".to_owned(),
@@ -118,109 +149,59 @@ impl Parameter {
 
     /// A sentence that explains the parameter's value in these rules.
     pub fn sentence(self, rules: &Rules) -> String {
-        let value = self.value(rules);
+        let (value, tiles) = (self.value(rules), rules.deer_shy_distance_squared.isqrt());
         match self {
-            Self::PeriodTicks(personality) => match value.as_str() {
-                "1" => format!("{personality} threats move every tick"),
-                _ => format!("{personality} threats move every {value} ticks"),
-            },
+            Self::PeriodTicks(personality) if value == "1" => format!("{personality} threats move every tick"),
+            Self::PeriodTicks(personality) => format!("{personality} threats move every {value} ticks"),
             Self::PhaseClock(personality) => {
-                let tick = u32::from(PeriodsAndClocks::from_rules(rules).clocks[personality as usize - 1]) + 2;
-                format!("threats are {personality} from tick {tick} on")
+                let clock: u32 = value.parse().unwrap_or(0);
+                format!("threats are {personality} from tick {} on", clock + 2)
             }
-            Self::OptionOrder => format!("a tile's options are listed in the order {value}"),
-            Self::SharedPathOrder => format!("the path of owls and hawks prefers {value}, in this order"),
-            Self::SharkPathOrder => format!("the shark's path prefers {value}, in this order"),
             Self::FirstDirection => match first_direction(rules) {
                 Ok(direction) => format!("threats spawn facing {direction}"),
                 Err(_) => format!("a threat's first direction is picked from {value}"),
             },
-            Self::FirstSeed => format!("the first seed is {value}"),
-            Self::PickScale => format!("picks multiply the sine of the seed by {value}"),
-            Self::DeerShyDistance => {
-                let squared = rules.deer_shy_distance_squared;
-                let tiles = squared.isqrt();
-                match tiles * tiles == squared {
-                    true => format!("the deer heads for its spawn within a distance of {tiles} from the player"),
-                    false => {
-                        format!("the deer heads for its spawn within a squared distance of {squared} from the player")
-                    }
-                }
+            Self::DeerShyDistance if tiles.pow(2) == rules.deer_shy_distance_squared => {
+                format!("the deer heads for its spawn within a distance of {tiles} from the player")
             }
-            Self::DeerView | Self::SharkView | Self::OwlView | Self::HawkView => {
-                let name = self.name();
-                let style = name.trim_end_matches("_view");
-                match value.as_str() {
-                    "stale" => format!("the {style} uses the player's tile from one tick ago"),
-                    _ => format!("the {style} uses the player's current tile"),
-                }
-            }
-            Self::OwlMinute | Self::OwlWindow => {
-                let (window, minute) = (rules.owl_window_ticks, rules.owl_minute_ticks);
-                match window {
-                    0 => "the owl never looks".to_owned(),
-                    _ if window == minute => "the owl always looks".to_owned(),
-                    1 => format!("the owl looks in the first of every {minute} ticks"),
-                    _ => format!("the owl looks in ticks 0 to {} of every {minute}", window - 1),
-                }
-            }
-            Self::HawkPatience => format!("the hawk gets a post once it has waited for more moves than {value}"),
-            Self::HawkRest => format!("the hawk waits for {value} extra moves at a post"),
-            Self::HawkPosts => format!("the hawk's posts are the best intersections, at most {value}"),
-            Self::StyleNames => match rules.wire.style_names {
-                StyleNames::Server => "messages name the styles".to_owned(),
-                StyleNames::Unknown => "messages name the styles by unknown words".to_owned(),
+            Self::OwlMinute | Self::OwlWindow => match (rules.owl_window_ticks, rules.owl_minute_ticks) {
+                (0, _) => "the owl never looks".to_owned(),
+                (window, minute) if window == minute => "the owl always looks".to_owned(),
+                (1, minute) => format!("the owl looks in the first of every {minute} ticks"),
+                (window, minute) => format!("the owl looks in ticks 0 to {} of every {minute}", window - 1),
             },
-            Self::Personalities => match rules.wire.personalities {
-                Personalities::Server => "messages report the personalities".to_owned(),
-                Personalities::Missing => "messages report no personalities".to_owned(),
-                Personalities::Mismatched => "messages report personalities that do not match the periods".to_owned(),
-            },
+            _ => {
+                let Row { sentence, words, .. } = self.row();
+                let text = words.iter().find(|(word, _)| *word == value).map_or(&*value, |(_, text)| text);
+                sentence.replace("{}", text)
+            }
         }
     }
 
     /// The rules with a random value of the parameter; `None` if they are invalid.
     fn draw(self, rules: &Rules, random: &mut Generator) -> Option<Rules> {
-        let shuffled = |mut order: [Direction; 4], random: &mut Generator| {
-            random.shuffle(&mut order);
-            json!(order)
-        };
-        let mut between = |low: u16, high: u16| low + random.below(usize::from(high - low) + 1) as u16;
-        let value: Value = match self {
-            Self::PeriodTicks(_) => between(1, 7).into(),
-            Self::PhaseClock(personality) => {
-                let clock = PeriodsAndClocks::from_rules(rules).clocks[personality as usize - 1];
-                (clock + between(0, 180)).saturating_sub(90).into()
-            }
-            Self::OptionOrder => shuffled(rules.option_order, random),
-            Self::SharedPathOrder => shuffled(rules.shared_path_order, random),
-            Self::SharkPathOrder => shuffled(rules.shark_path_order, random),
-            Self::FirstDirection => {
-                let mut order = rules.spawn_order;
-                order.swap(0, between(1, 3).into());
-                json!(order)
-            }
-            Self::FirstSeed => (i32::from(between(0, 2000)) - 1000).into(),
-            Self::PickScale => {
-                let digits = between(10, 9999);
-                f64::from(if digits < 1000 { digits.into() } else { u32::from(digits) * 10 }).into()
-            }
-            Self::DeerShyDistance => between(0, 11).pow(2).into(),
-            Self::DeerView | Self::SharkView | Self::OwlView | Self::HawkView => {
-                ["stale", "present"][usize::from(between(0, 1))].into()
-            }
-            Self::OwlMinute => {
-                let shortest = rules.owl_window_ticks.max(12);
-                between(shortest, shortest.max(120)).into()
-            }
-            Self::OwlWindow => between(1, rules.owl_minute_ticks).into(),
-            Self::HawkPatience | Self::HawkRest => between(0, 12).into(),
-            Self::HawkPosts => between(1, 20).into(),
-            Self::StyleNames => "unknown".into(),
-            Self::Personalities => ["missing", "mismatched"][usize::from(between(0, 1))].into(),
-        };
+        let mut between = |low: i64, high: i64| low + random.below((high - low) as usize + 1) as i64;
+        let window_ticks = i64::from(rules.owl_window_ticks);
         let mut changed = serde_json::to_value(rules).ok()?;
-        *changed.pointer_mut(&self.pointer())? = value;
+        match (self, changed.pointer_mut(&self.pointer())?) {
+            (Self::FirstDirection, Value::Array(order)) => order.swap(0, between(1, 3) as usize),
+            (_, Value::Array(order)) => random.shuffle(order),
+            (Self::StyleNames, word) => *word = "unknown".into(),
+            (Self::Personalities, word) => *word = PERSONALITIES[between(1, 2) as usize].0.into(),
+            (_, word @ Value::String(_)) => *word = VIEWS[between(0, 1) as usize].0.into(),
+            (Self::PeriodTicks(_), ticks) => *ticks = between(1, 7).into(),
+            (Self::PhaseClock(_), clock) => *clock = (clock.as_i64()? + between(-90, 90)).max(0).into(),
+            (Self::FirstSeed, seed) => *seed = between(-1000, 1000).into(),
+            (Self::PickScale, scale) => {
+                let digits = between(10, 9999);
+                *scale = if digits < 1000 { digits } else { digits * 10 }.into();
+            }
+            (Self::DeerShyDistance, squared) => *squared = between(0, 11).pow(2).into(),
+            (Self::OwlMinute, ticks) => *ticks = between(window_ticks.max(12), window_ticks.max(120)).into(),
+            (Self::OwlWindow, ticks) => *ticks = between(1, rules.owl_minute_ticks.into()).into(),
+            (Self::HawkPosts, count) => *count = between(1, 20).into(),
+            (_, moves) => *moves = between(0, 12).into(),
+        }
         serde_json::from_value(changed).ok().filter(|rules: &Rules| rules.validate().is_ok())
     }
 }
@@ -265,26 +246,15 @@ pub struct Difference {
 
 /// The differences: first `no_jump`, then the parameters in the order of [`Parameter::ALL`].
 pub fn differences(left: &Rules, right: &Rules) -> Vec<Difference> {
-    let mut found = Vec::new();
-    if left.no_jump != right.no_jump {
-        found.push(Difference {
-            field: "no_jump".to_owned(),
-            left: left.no_jump.to_string(),
-            right: right.no_jump.to_string(),
-            sentence: match right.no_jump {
-                true => "stepping onto a threat's tile loses the game".to_owned(),
-                false => "a player and a threat that swap tiles pass through each other".to_owned(),
-            },
-        });
-    }
-    for parameter in Parameter::ALL {
-        let (of_left, of_right) = (parameter.value(left), parameter.value(right));
-        if of_left != of_right {
-            let (field, sentence) = (parameter.name(), parameter.sentence(right));
-            found.push(Difference { field, left: of_left, right: of_right, sentence });
-        }
-    }
-    found
+    let parameters = std::iter::once(Parameter::NoJump).chain(Parameter::ALL);
+    let changed = parameters.filter(|parameter| parameter.value(left) != parameter.value(right));
+    let difference = |parameter: Parameter| Difference {
+        field: parameter.name(),
+        left: parameter.value(left),
+        right: parameter.value(right),
+        sentence: parameter.sentence(right),
+    };
+    changed.map(difference).collect()
 }
 
 /// The direction that all threats face at the start. Fails if the rules are invalid.
