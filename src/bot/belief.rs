@@ -23,6 +23,9 @@ pub(super) const LIKE_BEFORE: &str = "a world like the one before";
 #[derive(Debug)]
 pub(super) struct Beliefs {
     threats: Vec<ThreatBelief>,
+    /// The map with the modelled threats and the tiles that are assumed to be see-through.
+    pub layout: Layout,
+    /// The world of the layout at the last observation.
     pub world: World,
     /// Increases whenever `world` changes, so that planners for an older world can be replaced.
     pub world_count: u32,
@@ -48,29 +51,30 @@ pub(super) struct BeliefStep<'a> {
 }
 
 impl Beliefs {
-    /// `world` must be built from the map's layout; unknown styles are `None`. After `deadline`,
+    /// Unknown styles are `None`; the layout of `world` has some style for them. After `deadline`,
     /// keeps at most [`HYPOTHESES_MAX_LATE`] hypotheses per threat. Fails if no world can be built
     /// with the modelled threats.
     pub fn new(
         world: World,
-        layout: &mut Layout,
         styles: &[Option<Style>],
         first: &Observation,
         deadline: Deadline,
     ) -> Result<Self, WorldError> {
         let limit = HypothesisLimit::new(styles.len(), deadline);
-        let context = PriorContext::new(layout, &world, first.tick, first.player, limit);
+        let layout = world.layout().clone();
+        let context = PriorContext::new(&layout, &world, first.tick, first.player, limit);
         let threats = styles.iter().zip(&first.threats);
         let threats = threats.map(|(&style, &observed)| ThreatBelief::new(style, observed, &context)).collect();
         let mut beliefs = Self {
             threats,
+            layout,
             world,
             world_count: 0,
             message_indices: Vec::new(),
             best: Vec::new(),
             unmodelled: Vec::new(),
         };
-        beliefs.refresh(layout)?;
+        beliefs.refresh()?;
         Ok(beliefs)
     }
 
@@ -105,16 +109,16 @@ impl Beliefs {
         Some(catches)
     }
 
-    pub fn step(&mut self, step: &BeliefStep<'_>, layout: &mut Layout, deadline: Deadline) {
+    pub fn step(&mut self, step: &BeliefStep<'_>, deadline: Deadline) {
         let observation = step.observation;
         if !step.restyled.is_empty() {
             let player = step.path.first().copied().unwrap_or(observation.player);
             let limit = HypothesisLimit::new(self.threats.len(), deadline);
-            let context = PriorContext::new(layout, &self.world, step.first_tick, player, limit);
+            let context = PriorContext::new(&self.layout, &self.world, step.first_tick, player, limit);
             for &(index, style) in step.restyled {
                 self.threats[index].set_style(style, &context);
             }
-            self.refresh(layout).expect(LIKE_BEFORE);
+            self.refresh().expect(LIKE_BEFORE);
         }
         let ticks = step.path.len().saturating_sub(1);
         // A guessed path could refute the true style, so identification starts again after a gap.
@@ -122,7 +126,7 @@ impl Beliefs {
         let predicted = if identifies { self.threats.len() } else { self.message_indices.len() * ticks };
         let limit = HypothesisLimit::new(predicted, deadline);
         let has_unmodelled = self.threats.iter().any(ThreatBelief::is_unmodelled);
-        let styles_world = if identifies && has_unmodelled { self.styles_world(layout) } else { None };
+        let styles_world = if identifies && has_unmodelled { self.styles_world() } else { None };
         for (pair, tick) in step.path.windows(2).zip(step.first_tick..) {
             let step = (tick, pair[0], pair[1]);
             for (world_index, &index) in self.message_indices.iter().enumerate() {
@@ -134,36 +138,36 @@ impl Beliefs {
             }
         }
         let limit = HypothesisLimit::new(self.threats.len(), deadline);
-        let context = PriorContext::new(layout, &self.world, observation.tick, observation.player, limit);
+        let context = PriorContext::new(&self.layout, &self.world, observation.tick, observation.player, limit);
         for (threat, &observed) in self.threats.iter_mut().zip(&observation.threats) {
             threat.update(observed, &context, step.counts_mispredictions);
             if step.is_rejoin || (threat.is_unmodelled() && !identifies) {
                 threat.generate(&context, Conduct::ByTheRules);
             }
         }
-        self.refresh(layout).expect(LIKE_BEFORE);
+        self.refresh().expect(LIKE_BEFORE);
     }
 
     /// A world with one threat of each style, for the hypotheses about unmodelled threats.
-    fn styles_world(&self, layout: &Layout) -> Option<World> {
-        let threats = Style::ALL.map(|style| Spawn { style, position: layout.player }).to_vec();
+    fn styles_world(&self) -> Option<World> {
+        let threats = Style::ALL.map(|style| Spawn { style, position: self.layout.player }).to_vec();
         let mut world = self.world.clone();
-        world.set_layout(&Layout { threats, ..layout.clone() }).ok()?;
+        world.set_layout(&Layout { threats, ..self.layout.clone() }).ok()?;
         Some(world)
     }
 
     /// Rebuilds the world if the tiles, the modelled threats or their spawns have changed. Fails if no
     /// world can be built.
-    pub fn refresh(&mut self, layout: &mut Layout) -> Result<(), WorldError> {
+    pub fn refresh(&mut self) -> Result<(), WorldError> {
         let spawn = |(index, threat): (usize, &ThreatBelief)| {
             Some((index, Spawn { style: threat.style?, position: threat.spawn() }))
         };
         let (indices, spawns): (Vec<usize>, Vec<Spawn>) = self.threats.iter().enumerate().filter_map(spawn).unzip();
-        layout.threats = spawns;
-        if indices != self.message_indices || layout != self.world.layout() {
+        self.layout.threats = spawns;
+        if indices != self.message_indices || self.layout != *self.world.layout() {
             self.message_indices = indices;
             self.world_count += 1;
-            self.world.set_layout(layout)?;
+            self.world.set_layout(&self.layout)?;
         }
         let best = self.message_indices.iter().filter_map(|&index| self.threats[index].best().copied());
         self.best = best.collect();

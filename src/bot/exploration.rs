@@ -191,8 +191,8 @@ impl<'a> Explorer<'a> {
     }
 
     fn world_without(&self, tiles: impl Iterator<Item = Position>) -> Option<(World, State)> {
-        let Tracker { tick, player, map, beliefs, .. } = self.tracker;
-        let mut layout = map.layout.clone();
+        let Tracker { tick, player, beliefs, .. } = self.tracker;
+        let mut layout = beliefs.layout.clone();
         tiles.for_each(|position| layout.set_tile(position, Tile::SeeThrough));
         let cached = self.closed.take().filter(|world| world.rules() == beliefs.world.rules());
         let mut world = cached.unwrap_or_else(|| beliefs.world.clone());

@@ -95,7 +95,7 @@ fn find(tracker: &Tracker, state: &State, seed: u64, meter: &mut BudgetMeter) ->
     let mut best: Option<HedgedPlan> = None;
     for round in 0..ROUNDS_MAX {
         let (spawns, threats): (Vec<Spawn>, Vec<Threat>) = copies.iter().copied().unzip();
-        world.set_layout(&Layout { threats: spawns, ..tracker.map.layout.clone() }).ok()?;
+        world.set_layout(&Layout { threats: spawns, ..beliefs.layout.clone() }).ok()?;
         let start = world.state_at(tick, tracker.player, &threats).ok()?;
         let seed = seed.wrapping_mul(ROUNDS_MAX).wrapping_add(round);
         let share = part(meter.remaining(), SEARCH_DIVISOR);
@@ -170,7 +170,7 @@ mod tests {
             .collect();
         let first = Observation { tick, player: layout.player, threats: poses, personality: None };
         let styles: Vec<Option<Style>> = layout.threats.iter().map(|spawn| Some(spawn.style)).collect();
-        let tracker = Tracker::new(layout.clone(), world.clone(), &styles, &first, Deadline::NEVER).expect("a tracker");
+        let tracker = Tracker::new(world.clone(), &styles, &first, Deadline::NEVER).expect("a tracker");
         let state = world.state_at(tick, layout.player, &tracker.beliefs.best).expect("a state");
         let mut meter = BudgetMeter::new(Budget::ticks(200_000));
         let plan = find(&tracker, &state, 1, &mut meter).expect("a plan");

@@ -1,7 +1,7 @@
 //! Infers the server's rules once the threats break the expected rules.
 //!
 //! After the first misprediction, or if a style has an unknown name, a [`Learner`] follows the
-//! game, unless learning is disabled. When its best explanation has new rules, a [`Replay`] of the
+//! game, unless learning is disabled. When its best explanation has new rules, a replay of the
 //! game tests them. The replay's beliefs replace the tracker's if they have fewer mispredictions or
 //! none. Learning stops after a missed message, or if no rules explain a threat of known style.
 
@@ -11,7 +11,7 @@ use crate::search::Deadline;
 
 use super::BotOptions;
 use super::observation::Observation;
-use super::tracker::{Replay, Tracker};
+use super::tracker::Tracker;
 
 #[derive(Default)]
 pub(super) struct Learning {
@@ -27,7 +27,7 @@ pub(super) struct Learning {
     learnt: Option<Explanation>,
     /// The last explanation whose replay failed, or was not better than the tracker.
     rejected: Option<Explanation>,
-    replay: Option<(Explanation, Box<Replay>)>,
+    replay: Option<(Explanation, Box<Tracker>)>,
 }
 
 type Explanation = (Rules, Vec<Option<Style>>);
@@ -107,11 +107,11 @@ impl Learning {
         if !is_new || self.rejected.as_ref() == Some(&explanation) {
             self.replay = None;
         } else if self.follow_again(tracker, &explanation, deadline) {
-            let before = tracker.beliefs.mispredictions().iter().sum();
-            let is_better = |replay: &Replay| replay.mispredictions() == 0 || replay.mispredictions() < before;
+            let mispredictions = |tracker: &Tracker| tracker.beliefs.mispredictions().iter().sum::<u32>();
+            let is_better = |replay: &Tracker| mispredictions(replay) < mispredictions(tracker).max(1);
             match self.replay.take().filter(|(_, replay)| is_better(replay)) {
                 Some((_, replay)) => {
-                    replay.finish(tracker);
+                    tracker.adopt(replay.beliefs);
                     self.learnt = Some(explanation);
                     news = self.conclusions(&options.rules);
                 }
@@ -124,10 +124,10 @@ impl Learning {
     fn follow_again(&mut self, tracker: &Tracker, explanation: &Explanation, deadline: Deadline) -> bool {
         if self.replay.as_ref().is_none_or(|(known, _)| known != explanation) {
             let (rules, styles) = explanation;
-            let replay = Replay::new(tracker, rules, styles, &self.log[0]).ok();
+            let replay = tracker.restarted(rules, styles, &self.log[0]).ok();
             self.replay = replay.map(|replay| (explanation.clone(), Box::new(replay)));
         }
-        self.replay.as_mut().is_none_or(|(_, replay)| replay.advance(&self.log, deadline))
+        self.replay.as_mut().is_none_or(|(_, replay)| replay.replay(&self.log, deadline))
     }
 
     pub fn conclusions(&self, expected: &Rules) -> Vec<Conclusion> {

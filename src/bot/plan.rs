@@ -89,7 +89,7 @@ pub(super) fn decide(
     let (true, false, Some(state)) = (decoded.is_playable, is_late, state) else {
         // No time is left, the message is not playable, or the game breaks the rules, for example
         // by continuing after a catch.
-        return Ok(decide_from_positions(cautious, decoded, Some(&tracker.map.layout)));
+        return Ok(decide_from_positions(cautious, decoded, Some(&tracker.beliefs.layout)));
     };
     let Beliefs { world, unmodelled, .. } = beliefs;
     if !unmodelled.is_empty() {

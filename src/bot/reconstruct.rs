@@ -1,6 +1,6 @@
 //! Reconstructs the player's path through ticks with missed messages.
 
-use crate::game::{Direction, Layout, Move, Mover, Position, Threat, Tile, World};
+use crate::game::{Direction, Move, Mover, Position, Threat, Tile, World};
 use crate::inference::ObservedPose;
 use crate::search::{Deadline, Generator};
 
@@ -14,7 +14,6 @@ pub(super) type Path = Vec<Position>;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gap<'a> {
-    pub layout: &'a Layout,
     pub world: &'a World,
     pub from: Position,
     pub to: Position,
@@ -22,23 +21,12 @@ pub(super) struct Gap<'a> {
     pub ticks: usize,
 }
 
-/// Returns the first path that explains the moves of all threats, or else the path that explains
-/// the most threats among those tried before `deadline`. Tries, in this order: all commands as
-/// sent, no command, each command alone (on time or late), and random paths. If none of these paths
-/// ends at `gap.to`, returns a path on which the player stays, and jumps to `gap.to` in the last
-/// tick. `threats` holds each threat before the gap (in world order) and its observation after the
-/// gap.
-pub(super) fn reconstruct(
-    gap: &Gap<'_>,
-    sent: &[Sent],
-    threats: &[(Threat, ObservedPose)],
-    deadline: Deadline,
-) -> Path {
-    gap.find_path(sent, threats.len(), |path| gap.count_explained(path, threats), deadline)
-}
-
 impl Gap<'_> {
-    fn find_path(
+    /// Returns the first path that explains the moves of all threats, or else the path that explains
+    /// the most threats among those tried before `deadline`. Tries, in this order: all commands as
+    /// sent, no command, each command alone (on time or late), and random paths. If none of these paths
+    /// ends at `to`, returns a path on which the player stays, and jumps to `to` in the last tick.
+    pub fn find_path(
         &self,
         sent: &[Sent],
         threats: usize,
@@ -61,7 +49,8 @@ impl Gap<'_> {
         best.map_or_else(|| self.jump(), |(_, path)| path)
     }
 
-    fn count_explained(&self, path: &Path, threats: &[(Threat, ObservedPose)]) -> usize {
+    /// `threats` holds each threat before the gap (in world order) and its observation after the gap.
+    pub fn count_explained(&self, path: &Path, threats: &[(Threat, ObservedPose)]) -> usize {
         let is_explained = |&(index, &(threat, observed)): &(usize, &(Threat, ObservedPose))| {
             let ticks = path.windows(2).zip(self.first_tick..);
             let after = ticks.fold(threat, |threat, (step, tick)| {
@@ -98,7 +87,7 @@ impl Gap<'_> {
         let mut position = self.from;
         for &player_move in moves {
             let next = position.after(player_move);
-            if self.layout.tile(next) == Tile::Open {
+            if self.world.layout().tile(next) == Tile::Open {
                 position = next;
             }
             path.push(position);
@@ -112,7 +101,7 @@ impl Gap<'_> {
         for ticks_left in (0..self.ticks).rev() {
             let neighbours = Direction::ALL.map(|direction| position.towards(direction));
             let arrives = |next: &Position| {
-                let tile = self.world.graph().tile(*next).filter(|_| self.layout.tile(*next) == Tile::Open);
+                let tile = self.world.graph().tile(*next).filter(|_| self.world.layout().tile(*next) == Tile::Open);
                 tile.is_some_and(|tile| usize::from(distances[usize::from(tile)]) <= ticks_left)
             };
             let choices: Vec<Position> = neighbours.into_iter().chain([position]).filter(arrives).collect();
@@ -141,14 +130,14 @@ impl Gap<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::Rules;
+    use crate::game::{Layout, Rules};
 
     fn world(drawing: &str) -> World {
         World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::BLITZ_2025).expect("a map")
     }
 
     fn gap(world: &World, to: Position, ticks: usize) -> Gap<'_> {
-        Gap { layout: world.layout(), world, from: world.layout().player, to, first_tick: 7, ticks }
+        Gap { world, from: world.layout().player, to, first_tick: 7, ticks }
     }
 
     #[test]
@@ -175,6 +164,6 @@ mod tests {
     fn unreachable_position_is_a_jump() {
         let world = world("P#.");
         let gap = gap(&world, Position::new(2, 0), 2);
-        assert_eq!(reconstruct(&gap, &[], &[], Deadline::NEVER), [gap.from, gap.from, gap.to]);
+        assert_eq!(gap.find_path(&[], 0, |_| 0, Deadline::NEVER), [gap.from, gap.from, gap.to]);
     }
 }

@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::game::{Layout, Move, Position, Style};
+use crate::game::{Move, Position, Style};
 use crate::inference::StyleWord;
 
 use super::observation::Observation;
@@ -46,8 +46,6 @@ pub(super) struct Sent {
 
 #[derive(Debug)]
 pub(super) struct KnownMap {
-    /// The map with the modelled threats and the tiles that are assumed to be see-through.
-    pub layout: Layout,
     /// The open tiles that the player has not visited, and so may turn out to be see-through.
     pub unvisited: BTreeSet<Position>,
     /// For each tile that the player has not visited, the number of timely commands to enter it that

@@ -17,7 +17,7 @@ use super::belief::{BeliefStep, Beliefs, LIKE_BEFORE};
 use super::deadline::Deadlines;
 use super::observation::Observation;
 use super::options::BotOptions;
-use super::reconstruct::{Gap, Path, reconstruct};
+use super::reconstruct::{Gap, Path};
 use super::records::{History, KnownMap, Sent};
 
 /// Wrong predictions do not count for this long after the bot joins or rejoins a running game.
@@ -84,15 +84,15 @@ pub(super) fn track(
                 }
             }
             let first = history.queue.pop_front()?;
-            let layout = builder.layout().clone();
             history.forget_sent(first.tick);
-            Box::new(Tracker::new(layout, builder.finish(), &history.styles(), &first, deadlines.decision).ok()?)
+            Box::new(Tracker::new(builder.finish(), &history.styles(), &first, deadlines.decision).ok()?)
         }
     };
     let mut processed = 0;
     while processed < CATCH_UP_MESSAGES_MIN || !deadlines.decision.is_past() {
         let Some(observation) = history.queue.pop_front() else { break };
-        tracker.process(observation, &restyled, history, Deadlines { inference, ..deadlines });
+        tracker.process(&observation, &restyled, &history.sent, Deadlines { inference, ..deadlines });
+        history.forget_sent(tracker.tick);
         restyled.clear();
         processed += 1;
     }
@@ -111,23 +111,21 @@ pub(super) fn layout_of(streets: &Layout, first: &Observation, styles: &[Option<
 }
 
 impl Tracker {
-    /// `world` must be built from `layout`. Unknown styles are `None`. After `deadline`, only a few
-    /// hypotheses per threat are kept. Fails if no world can be built with only the modelled
-    /// threats.
+    /// Unknown styles are `None`. After `deadline`, only a few hypotheses per threat are kept. Fails
+    /// if no world can be built with only the modelled threats.
     pub fn new(
-        mut layout: Layout,
         world: World,
         styles: &[Option<Style>],
         observation: &Observation,
         deadline: Deadline,
     ) -> Result<Self, WorldError> {
         let (tick, player) = (observation.tick, observation.player);
-        let beliefs = Beliefs::new(world, &mut layout, styles, observation, deadline)?;
-        let unvisited = layout.open_positions().filter(|&position| position != player).collect();
+        let beliefs = Beliefs::new(world, styles, observation, deadline)?;
+        let unvisited = beliefs.layout.open_positions().filter(|&position| position != player).collect();
         Ok(Self {
             tick,
             player,
-            map: KnownMap { layout, unvisited, refusals: BTreeMap::new() },
+            map: KnownMap { unvisited, refusals: BTreeMap::new() },
             beliefs,
             grace_until: if tick == FIRST_TICK { 0 } else { tick + GRACE_TICKS },
             effective_commands: 0,
@@ -143,19 +141,19 @@ impl Tracker {
     /// work on gaps. After the decision's deadline, only a few hypotheses per threat are kept.
     fn process(
         &mut self,
-        observation: Observation,
+        observation: &Observation,
         restyled: &[(usize, Option<Style>)],
-        history: &mut History,
+        sent: &[Sent],
         deadlines: Deadlines,
     ) {
         let ticks = observation.tick.saturating_sub(self.tick);
         let path = match ticks {
             0 | REJOIN_TICKS.. => Vec::new(),
             1 => {
-                self.note_refusal(&history.sent, observation.player);
+                self.note_refusal(sent, observation.player);
                 vec![self.player, observation.player]
             }
-            _ => self.reconstruct_gap(&history.sent, &observation, deadlines.inference),
+            _ => self.reconstruct_gap(sent, observation, deadlines.inference),
         };
         let first_tick = self.tick;
         (self.tick, self.player) = (observation.tick, observation.player);
@@ -168,25 +166,17 @@ impl Tracker {
         if is_rejoin {
             self.grace_until = self.tick + GRACE_TICKS;
         }
-        history.forget_sent(self.tick);
-        let observation = &observation;
         let step = BeliefStep { first_tick, path: &path, observation, restyled, counts_mispredictions, is_rejoin };
-        self.beliefs.step(&step, &mut self.map.layout, deadlines.decision);
+        self.beliefs.step(&step, deadlines.decision);
     }
 
     fn reconstruct_gap(&self, sent: &[Sent], observation: &Observation, deadline: Deadline) -> Path {
         let Beliefs { world, best, message_indices, .. } = &self.beliefs;
-        let gap = Gap {
-            layout: &self.map.layout,
-            world,
-            from: self.player,
-            to: observation.player,
-            first_tick: self.tick,
-            ticks: usize::from(observation.tick - self.tick),
-        };
+        let ticks = usize::from(observation.tick - self.tick);
+        let gap = Gap { world, from: self.player, to: observation.player, first_tick: self.tick, ticks };
         let observed = message_indices.iter().map(|&index| observation.threats[index]);
         let threats: Vec<_> = best.iter().copied().zip(observed).collect();
-        reconstruct(&gap, sent, &threats, deadline)
+        gap.find_path(sent, threats.len(), |path| gap.count_explained(path, &threats), deadline)
     }
 
     /// A command without effect was late or lost, or its target is see-through. A visited tile
@@ -197,7 +187,7 @@ impl Tracker {
         let Some(target) = sent.player_move.direction().map(|direction| self.player.towards(direction)) else { return };
         if player == target {
             self.effective_commands += 1;
-        } else if self.map.layout.tile(target) != Tile::Open {
+        } else if self.beliefs.layout.tile(target) != Tile::Open {
             // The command was sent before the tile was closed.
         } else if !self.map.unvisited.contains(&target) {
             self.late_commands += 1;
@@ -217,67 +207,39 @@ impl Tracker {
     /// been lost, so the tile stays open and its refusals are forgotten.
     fn close(&mut self, position: Position) {
         let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
-        if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {
+        if !neighbours.iter().any(|&next| next != position && self.beliefs.layout.tile(next) == Tile::Open) {
             self.map.refusals.remove(&position);
             return;
         }
-        self.map.layout.set_tile(position, Tile::SeeThrough);
+        self.beliefs.layout.set_tile(position, Tile::SeeThrough);
         self.map.unvisited.remove(&position);
     }
-}
 
-/// Beliefs under other rules, which replay the game so far.
-#[derive(Debug)]
-pub(super) struct Replay {
-    beliefs: Beliefs,
-    layout: Layout,
-    processed: usize,
-}
-
-impl Replay {
-    /// Starts to replay the game of `tracker` with other rules. Fails if no world can be built.
-    pub fn new(
-        tracker: &Tracker,
-        rules: &Rules,
-        styles: &[Option<Style>],
-        first: &Observation,
-    ) -> Result<Self, WorldError> {
-        let mut layout = layout_of(&tracker.map.layout, first, styles);
-        let world = tracker.beliefs.world.rebuilt(&layout, rules)?;
-        let beliefs = Beliefs::new(world, &mut layout, styles, first, Deadline::NEVER)?;
-        Ok(Self { beliefs, layout, processed: 1 })
+    /// Starts to track the game again, with other rules. Fails if no world can be built.
+    pub fn restarted(&self, rules: &Rules, styles: &[Option<Style>], first: &Observation) -> Result<Self, WorldError> {
+        let world = self.beliefs.world.rebuilt(&layout_of(&self.beliefs.layout, first, styles), rules)?;
+        Self::new(world, styles, first, Deadline::NEVER)
     }
 
-    /// Replays the rest of the observations, one per tick. Returns false if `deadline` passes first.
-    pub fn advance(&mut self, log: &[Observation], deadline: Deadline) -> bool {
-        for pair in log.windows(2).skip(self.processed - 1) {
+    /// Processes the rest of the observations, one per tick from tick 1 on. Returns false if `deadline`
+    /// passes first.
+    pub fn replay(&mut self, log: &[Observation], deadline: Deadline) -> bool {
+        let deadlines = Deadlines { inference: deadline, learning: deadline, decision: deadline };
+        for observation in &log[usize::from(self.tick)..] {
             if deadline.is_past() {
                 return false;
             }
-            let (first_tick, path) = (pair[0].tick, [pair[0].player, pair[1].player]);
-            let step = BeliefStep {
-                first_tick,
-                path: &path,
-                observation: &pair[1],
-                restyled: &[],
-                counts_mispredictions: true,
-                is_rejoin: false,
-            };
-            self.beliefs.step(&step, &mut self.layout, deadline);
-            self.processed += 1;
+            self.process(observation, &[], &[], deadlines);
         }
         true
     }
 
-    pub fn mispredictions(&self) -> u32 {
-        self.beliefs.mispredictions().iter().sum()
-    }
-
-    /// Replaces the tracker's beliefs.
-    pub fn finish(mut self, tracker: &mut Tracker) {
-        self.beliefs.world_count += tracker.beliefs.world_count + 1;
-        tracker.beliefs = self.beliefs;
-        tracker.beliefs.refresh(&mut tracker.map.layout).expect(LIKE_BEFORE);
+    /// Replaces the beliefs about the threats.
+    pub fn adopt(&mut self, beliefs: Beliefs) {
+        let before = std::mem::replace(&mut self.beliefs, beliefs);
+        self.beliefs.layout = before.layout;
+        self.beliefs.world_count += before.world_count + 1;
+        self.beliefs.refresh().expect(LIKE_BEFORE);
     }
 }
 
@@ -319,7 +281,7 @@ mod tests {
         fn new(layout: &Layout, world: &World, state: &State) -> Self {
             let styles: Vec<Option<Style>> = layout.threats.iter().map(|threat| Some(threat.style)).collect();
             let first = observation(world, state);
-            let tracker = Tracker::new(layout.clone(), world.clone(), &styles, &first, far_deadlines().decision);
+            let tracker = Tracker::new(world.clone(), &styles, &first, far_deadlines().decision);
             Self { tracker: tracker.expect("a map"), history: History::default() }
         }
 
@@ -328,7 +290,8 @@ mod tests {
         }
 
         fn observe(&mut self, world: &World, state: &State) {
-            self.tracker.process(observation(world, state), &[], &mut self.history, far_deadlines());
+            self.tracker.process(&observation(world, state), &[], &self.history.sent, far_deadlines());
+            self.history.forget_sent(self.tracker.tick);
         }
 
         fn state(&self) -> State {
@@ -403,7 +366,7 @@ mod tests {
             tracked.send(state.tick(), sent);
             world.step_unchecked(&mut state, played);
             tracked.observe(&world, &state);
-            assert!(!tracked.tracker.map.layout.tiles.contains(&Tile::SeeThrough));
+            assert!(!tracked.tracker.beliefs.layout.tiles.contains(&Tile::SeeThrough));
         }
         // After two late commands, the tile closes only at its third refusal.
         for _ in 0..2 {
@@ -411,6 +374,6 @@ mod tests {
             world.step_unchecked(&mut state, Move::Stay);
             tracked.observe(&world, &state);
         }
-        assert_eq!(tracked.tracker.map.layout.tile(Position::new(0, 1)), Tile::SeeThrough);
+        assert_eq!(tracked.tracker.beliefs.layout.tile(Position::new(0, 1)), Tile::SeeThrough);
     }
 }
