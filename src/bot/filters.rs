@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-use crate::game::{Move, PeriodTicks, Personality, PhaseClocks, Rules, State, World};
+use crate::game::{Move, Personality, State, World};
+use crate::inference::PeriodsAndClocks;
 use crate::planner::Budget;
 use crate::search::BudgetMeter;
 use crate::solve::Filter;
@@ -72,17 +73,8 @@ impl Readiness {
         let period_ticks = quicker.filter(|&period_ticks| period_ticks <= PERIOD_MAX)?;
         let early = |first_tick: u8| {
             let clock = u16::from(first_tick) - 1;
-            let rules = Rules {
-                period_ticks: PeriodTicks {
-                    lazy: first_tick,
-                    tease: period_ticks,
-                    awake: period_ticks,
-                    hungry: period_ticks,
-                    insane: period_ticks,
-                },
-                phase_clocks: PhaseClocks { tease: clock, awake: clock, hungry: clock, insane: clock },
-                ..*world.rules()
-            };
+            let periods = [first_tick, period_ticks, period_ticks, period_ticks, period_ticks];
+            let rules = PeriodsAndClocks { periods, clocks: [clock; 4] }.apply(world.rules());
             world.rebuilt(world.layout(), &rules).ok()
         };
         let worlds = (1..=period_ticks).map(early).collect::<Option<Vec<World>>>()?;
@@ -116,7 +108,7 @@ impl Filter for Readiness {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::{LAST_TICK, Layout};
+    use crate::game::{LAST_TICK, Layout, PeriodTicks, PhaseClocks, Rules};
     use crate::solve::{Outcome, SolverOptions, SurvivalSearch};
 
     #[test]

@@ -158,7 +158,7 @@ pub(super) fn after_tick(period: u8, since: u8, moved: Option<bool>) -> Option<u
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct PeriodsAndClocks {
+pub struct PeriodsAndClocks {
     pub periods: [u8; 5],
     pub clocks: [u16; 4],
 }

@@ -17,6 +17,7 @@ mod sets;
 mod streets;
 mod variants;
 
+pub(crate) use clock::PeriodsAndClocks;
 pub use findings::{Conclusion, Finding, Findings, Open};
 pub(crate) use learner::IDENTIFY_MOVES;
 pub use learner::{Decided, Learner, Unexplained};
