@@ -87,26 +87,15 @@ impl StyleTrial {
     }
 }
 
-/// Chooses a different style for each word that some style explains, the first possible one where it
-/// can. Returns nothing if there is no such choice.
-fn choose(possible: &[(String, Vec<Style>)]) -> Vec<(String, Style)> {
-    fn extend(possible: &[&(String, Vec<Style>)], chosen: &mut Vec<(String, Style)>) -> bool {
-        let Some((word, styles)) = possible.get(chosen.len()) else { return true };
-        styles.iter().any(|&style| {
-            if chosen.iter().any(|&(_, other)| other == style) {
-                return false;
-            }
-            chosen.push((word.clone(), style));
-            extend(possible, chosen) || {
-                chosen.pop();
-                false
-            }
-        })
-    }
-    let mut chosen = Vec::new();
-    let explained: Vec<_> = possible.iter().filter(|(_, styles)| !styles.is_empty()).collect();
-    extend(&explained, &mut chosen);
-    chosen
+/// Chooses a different style for each word, the first possible one where it can. `None` if there is no
+/// such choice.
+fn choose(possible: &[(&String, Vec<Style>)]) -> Option<Vec<(String, Style)>> {
+    let Some(((word, styles), others)) = possible.split_first() else { return Some(Vec::new()) };
+    styles.iter().find_map(|&style| {
+        let free = |styles: &[Style]| styles.iter().copied().filter(|&other| other != style).collect();
+        let others: Vec<_> = others.iter().map(|(word, styles)| (*word, free(styles))).collect();
+        Some([vec![((*word).clone(), style)], choose(&others)?].concat())
+    })
 }
 
 const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Owl, Style::Hawk, Style::Goldfish];
@@ -128,27 +117,25 @@ impl Learner {
                 None => self.possible.push((word, fits)),
             }
         }
-        let chosen = choose(&self.possible);
-        if !chosen.is_empty() {
+        let explained = self.possible.iter().filter(|(_, styles)| !styles.is_empty());
+        let explained: Vec<_> = explained.map(|(word, styles)| (word, styles.clone())).collect();
+        if let Some(chosen) = choose(&explained) {
             self.past_words.retain(|(word, _)| chosen.iter().all(|(other, _)| other != word));
-            self.adopt(chosen.clone());
+            self.adopt(&chosen);
             while self.advance() {}
             self.past_words.extend(chosen);
         }
     }
 
-    pub(super) fn adopt(&mut self, found: Vec<(String, Style)>) -> bool {
-        let Some(game) = self.games.last_mut().filter(|_| !found.is_empty()) else { return false };
+    pub(super) fn adopt(&mut self, found: &[(String, Style)]) {
         let mut is_changed = false;
-        for threat in &mut game.threats {
+        for threat in self.games.last_mut().into_iter().flat_map(|game| &mut game.threats) {
             if let Some((_, style)) = found.iter().find(|(word, _)| *word == threat.named.word) {
                 is_changed |= threat.style.replace(*style) != Some(*style);
             }
         }
-        if !is_changed {
-            return false;
+        if is_changed {
+            self.rebuild();
         }
-        self.rebuild();
-        true
     }
 }

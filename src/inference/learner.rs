@@ -213,7 +213,8 @@ impl Learner {
                 self.identification = Some(identification);
             } else {
                 let best = |(word, styles): (String, Vec<Style>)| Some((word, *styles.first()?));
-                self.adopt(identification.found.into_iter().filter_map(best).collect());
+                let found: Vec<_> = identification.found.into_iter().filter_map(best).collect();
+                self.adopt(&found);
             }
             return true;
         }
