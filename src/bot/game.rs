@@ -17,18 +17,12 @@ const SENT_MAX: usize = 16;
 pub(super) struct Game {
     pub map: MessageMap,
     message_tick: u32,
-    pub answer: Option<Answer>,
+    /// The last answered observation, with its answer.
+    answer: Option<(Observation, Decision)>,
     pub history: History,
     pub tracking: Option<Tracking>,
     pub planning: Planning,
     pub learning: Learning,
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Answer {
-    pub observation: Observation,
-    pub decision: Decision,
-    pub is_timely: bool,
 }
 
 pub(super) enum Observed {
@@ -46,11 +40,12 @@ pub(super) fn observe(
 ) -> Observed {
     let observation = &decoded.observation;
     let is_same_game = game.as_ref().is_some_and(|game| game.is_continued_by(decoded));
-    if let Some(Game { answer: Some(answer), history, .. }) = game {
-        if is_same_game && answer.observation == *observation && answer.decision.tick == decoded.message_tick {
-            return Observed::Repeated(answer.decision.clone());
-        }
-        history.keep_sent(answer);
+    if let Some(Game { answer: Some((answered, decision)), .. }) = game
+        && is_same_game
+        && answered == observation
+        && decision.tick == decoded.message_tick
+    {
+        return Observed::Repeated(decision.clone());
     }
     if !decoded.is_playable {
         return Observed::New { learnt: Vec::new() };
@@ -102,7 +97,7 @@ impl Game {
 
     /// True if the messages ended before the plan did, probably because of an unexpected catch.
     pub fn has_ended_unexpectedly(&self) -> bool {
-        self.answer.as_ref().is_some_and(|Answer { decision, .. }| {
+        self.answer.as_ref().is_some_and(|(_, decision)| {
             decision.tick < LAST_TICK.into()
                 && decision.planned_tick.is_some_and(|planned| u32::from(planned) > decision.tick + 1)
         })
@@ -113,16 +108,16 @@ impl Game {
             && self.history.named.len() == decoded.named.len()
             && self.map == *decoded.map
     }
-}
 
-impl History {
-    fn keep_sent(&mut self, answer: &Answer) {
-        let Answer { ref observation, decision: Decision { player_move, .. }, is_timely } = *answer;
-        let is_up_to_date = self.queue.is_empty();
-        self.sent.retain(|sent| sent.tick != observation.tick);
-        self.sent.push(Sent { tick: observation.tick, player_move, is_timely: is_timely && is_up_to_date });
-        if is_up_to_date && self.sent.len() > SENT_MAX {
-            self.sent.remove(0);
+    /// Keeps the answer to the last message. `is_timely` is false if it may come too late.
+    pub fn keep_answer(&mut self, observation: Observation, decision: Decision, is_timely: bool) {
+        let History { sent, queue, .. } = &mut self.history;
+        let (tick, player_move, is_up_to_date) = (observation.tick, decision.player_move, queue.is_empty());
+        sent.retain(|sent| sent.tick != tick);
+        sent.push(Sent { tick, player_move, is_timely: is_timely && is_up_to_date });
+        if is_up_to_date && sent.len() > SENT_MAX {
+            sent.remove(0);
         }
+        self.answer = Some((observation, decision));
     }
 }

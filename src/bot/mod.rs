@@ -41,7 +41,7 @@ mod tracker;
 
 use deadline::Deadlines;
 pub use decision::{BotError, Decision};
-use game::{Answer, Game, Observed};
+use game::{Game, Observed};
 pub use memory::Memory;
 pub use options::{BUDGET_DEFAULT, BotOptions, OptionsError};
 use tracker::Tracking;
@@ -140,8 +140,7 @@ impl Bot {
         let decision =
             Decision { tick, player_move, source, planned_tick, mispredictions, simulated_ticks, elapsed, learnt };
         if let Some(game) = &mut self.game {
-            let (observation, decision) = (decoded.observation, decision.clone());
-            game.answer = Some(Answer { observation, decision, is_timely: elapsed <= time });
+            game.keep_answer(decoded.observation, decision.clone(), elapsed <= time);
         }
         Ok(decision)
     }
