@@ -122,18 +122,15 @@ impl Planning {
         options: &BotOptions,
         meter: &mut BudgetMeter,
     ) -> Result<Choice, PlannerFailure> {
-        let explores = options.makes_own_plans() && tracker.map.should_explore();
-        if explores {
-            let share = Budget { ticks: part(meter.remaining(), 2).ticks, ..meter.remaining() };
-            let explorer = Explorer::new(tracker, state, &self.closed, options.seed, share);
-            let step = explorer.exploring_step();
-            meter.add_search(explorer.simulated_ticks());
-            if let Some(step) = step {
-                return Ok(step);
-            }
-        }
-        if !explores {
+        if !options.makes_own_plans() || !tracker.map.should_explore() {
             return self.plan(tracker, state, doubt, options, meter);
+        }
+        let share = Budget { ticks: part(meter.remaining(), 2).ticks, ..meter.remaining() };
+        let explorer = Explorer::new(tracker, state, &self.closed, options.seed, share);
+        let step = explorer.exploring_step();
+        meter.add_search(explorer.simulated_ticks());
+        if let Some(step) = step {
+            return Ok(step);
         }
         let mut share = BudgetMeter::new(part(meter.remaining(), 2));
         let choice = self.plan(tracker, state, doubt, options, &mut share)?;

@@ -86,22 +86,18 @@ impl ThreatBelief {
         deadline: Deadline,
     ) -> Option<Vec<(usize, Spawn, Threat)>> {
         let draws_max = (1 + world.clock().moves_before(tick)).min(DRAWS_TRIED_MAX);
-        let states: usize = self
-            .hypotheses
-            .iter()
-            .map(|hypothesis| if hypothesis.are_draws_known { 1 } else { usize::from(draws_max) })
-            .sum();
+        let draws = |hypothesis: &Hypothesis| match hypothesis.are_draws_known {
+            true => hypothesis.threat.draws..=hypothesis.threat.draws,
+            false => 1..=draws_max,
+        };
+        let states: usize = self.hypotheses.iter().map(|hypothesis| draws(hypothesis).len()).sum();
         let stride = states.div_ceil(STATES_TRIED_MAX).max(1);
         let mut catches = Vec::new();
         for hypothesis in self.hypotheses.iter().step_by(stride) {
-            let draws = match hypothesis.are_draws_known {
-                true => hypothesis.threat.draws..=hypothesis.threat.draws,
-                false => 1..=draws_max,
-            };
             if deadline.is_past() {
                 return None;
             }
-            for draws in draws {
+            for draws in draws(hypothesis) {
                 let (spawn, threat) = self.variant(hypothesis, draws);
                 let moves = moves_before_catch(world, world_index, (threat, hypothesis.home), tick, path);
                 catches.extend(moves.map(|moves| (moves, spawn, threat)));
