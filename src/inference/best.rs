@@ -25,10 +25,7 @@ impl Learner {
         let orders = sharks.0.map(|orders| orders.contains(expected.shark_path_order));
         rules.shark_view = best_view(expected.shark_view, sharks.0.map(|orders| !orders.is_empty()), orders);
         rules.shark_path_order = nearest(sharks.0[rules.shark_view as usize], expected.shark_path_order);
-        // The deer narrow down the option order.
-        let deer_orders = deer.orders(0).or(deer.orders(1));
-        let picks = self.sets.picks.explanations(expected, deer_orders).into_iter().next();
-        self.best_options(deer, picks, &mut rules);
+        self.best_options(deer, &mut rules);
         self.best_first_direction(&mut rules);
         self.best_hawks(&mut rules, deadline)?;
         if let Some(owls) = owls {
@@ -49,11 +46,11 @@ impl Learner {
         of_game.unwrap_or(self.expected)
     }
 
-    fn best_options(&self, deer: &Deer, picks: Option<PickExplanation>, rules: &mut Rules) {
+    fn best_options(&self, deer: &Deer, rules: &mut Rules) {
         let expected = &self.expected;
         let deer_orders = [0, 1].map(|view| deer.orders(view));
         let any = deer_orders[0].or(deer_orders[1]);
-        match picks {
+        match self.pick_explanations().into_iter().next() {
             Some(PickExplanation { order, first_seed }) => {
                 (rules.option_order, rules.first_seed) = (order, first_seed);
             }

@@ -235,7 +235,8 @@ impl Learner {
         Findings { parameters: parameters.collect(), words, unexplained: self.unexplained(), conflicts, rules }
     }
 
-    fn pick_explanations(&self) -> Vec<PickExplanation> {
+    /// The explanations of the picks with an option order that also explains the deer.
+    pub(super) fn pick_explanations(&self) -> Vec<PickExplanation> {
         self.sets.picks.explanations(&self.expected, self.sets.deer.orders(0).or(self.sets.deer.orders(1)))
     }
 
