@@ -91,7 +91,9 @@ impl<const N: usize> Prover<N> {
         let (mut is_changed, is_open) = (false, high > last);
         let (memory_max_bytes, [near, far_target]) = (self.options.memory_max_bytes, &mut self.targets);
         if tick_of(near) != Some(low) {
-            let target = Target::new(&self.model, low, memory_max_bytes, near.as_ref(), meter)?;
+            // After a move that is not the best one, the old target is later.
+            let earlier = near.as_ref().filter(|target| target.knowledge.tick < low);
+            let target = Target::new(&self.model, low, memory_max_bytes, earlier, meter)?;
             (*near, is_changed) = (Some(target), true);
         }
         let kept = tick_of(far_target).filter(|&tick| low < tick && tick < high);
@@ -290,8 +292,7 @@ impl<const N: usize> Target<N> {
         earlier: Option<&Self>,
         meter: &mut BudgetMeter,
     ) -> Result<Self, StopReason> {
-        let knowledge = earlier.map(|earlier| &earlier.knowledge);
-        let knowledge = Knowledge::new(model, tick, memory_max_bytes, knowledge, meter)?;
+        let knowledge = Knowledge::new(model, tick, memory_max_bytes, earlier.map(|one| &one.knowledge), meter)?;
         // Sweeps for a target that is only a little earlier are not repeated.
         let close = earlier.map(|earlier| &earlier.tried).filter(|tried| tick <= tried.since + NEAR_TICKS);
         let (done, since) = close.map_or((Vec::new(), tick), |tried| (tried.done.clone(), tried.since));

@@ -147,6 +147,25 @@ fn undecided() -> (Layout, World, Vec<u8>) {
     tried.expect("an undecided map")
 }
 
+#[test]
+fn moves_off_the_best_line_keep_the_bound_sound() {
+    for (index, (_, world)) in worlds(12).enumerate() {
+        let (mut state, mut solver) = (world.start(), solver());
+        let mut solution = solver.solve(&world, &state, Budget::ticks(300_000));
+        for step in 0..40 {
+            let others = world.successors(&state).filter(|(player_move, next)| {
+                !next.is_over() && (step % 8 != 7 || Some(player_move) != solution.moves.first())
+            });
+            let Some((_, next)) = others.last() else { break };
+            state = next;
+            solution = solver.solve(&world, &state, Budget::ticks(100_000));
+            let other = Solver::new(SolverOptions::default()).solve(&world, &state, Budget::ticks(20_000));
+            let is_sound = solution.final_tick <= other.bound && other.final_tick <= solution.bound;
+            assert!(is_sound, "map {index}, step {step}: {} to {}", solution.final_tick, solution.bound);
+        }
+    }
+}
+
 /// Returns the end of a number with seven bits per byte, the last of which is below 128.
 fn number_end(bytes: &[u8], start: usize) -> Option<usize> {
     bytes.get(start..)?.iter().position(|byte| *byte < 128).map(|length| start + length + 1)
