@@ -108,6 +108,18 @@ def test_end_card_shows_the_line_that_lives(page: Page, view: View) -> None:
     assert page.evaluate("board.other.replay.header.status") == "complete"
 
 
+def test_line_that_lives_is_in_view_on_a_phone_and_in_the_link(open_page: OpenPage, view: View) -> None:
+    page = open_page(phone=True)
+    open_game_of_user(page, view)
+    page.evaluate("session.move('.'.repeat(300))")
+    page.locator("#end-line").click()
+    wait_until(page, "board.other !== null")
+    expect(page.locator("#panel-why")).to_be_hidden()
+    page.evaluate("board.seek(1500)")
+    other = start(open_page(phone=True), page.evaluate("share.link()"))
+    assert tick(other) == 1501
+
+
 def test_trainer_judges_a_try_and_plays_nothing(page: Page, view: View) -> None:
     start(page, view(str(CAUGHT)))
     page.locator("#tab-play").click()

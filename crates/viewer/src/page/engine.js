@@ -129,8 +129,8 @@ class EngineClient {
     return JSON.parse(await this.text(...request));
   }
 
-  async replay(...request) {
-    return Replay.fromAnswer((await this.ask(...request)).buffer);
+  async replay(name, args, options) {
+    return Object.assign(Replay.fromAnswer((await this.ask(name, args, options)).buffer), { moves: args.game?.moves });
   }
 
   stop() {

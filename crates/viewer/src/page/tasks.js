@@ -180,6 +180,8 @@ class Why {
       if (!replay || this.analysis !== analysis) return;
       board.compare({ replay, offset: 0, title });
     }
+    // The sheet would cover the line.
+    closeSheet();
     board.seek(index);
     board.toggle();
   }
