@@ -120,6 +120,14 @@ def test_line_that_lives_is_in_view_on_a_phone_and_in_the_link(open_page: OpenPa
     assert tick(other) == 1501
 
 
+def test_first_key_against_a_wall_takes_over_and_spends_no_tick(page: Page, url: str) -> None:
+    start(page, url)
+    wait_until(page, "session.game.moves.length > 900")
+    page.evaluate("board.seek(0)")
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate("[session.isDemo, board.playing, session.index, session.game.moves.length > 900]") == [False, False, 0, True]
+
+
 def test_trainer_judges_a_try_and_plays_nothing(page: Page, view: View) -> None:
     start(page, view(str(CAUGHT)))
     page.locator("#tab-play").click()
