@@ -136,7 +136,7 @@ def test_trainer_judges_a_try_and_plays_nothing(page: Page, view: View) -> None:
     page.locator("#train").click()
     fault = page.evaluate("judge.trainer.faults[0]")
     moves = page.evaluate("session.game.moves")
-    expect(page.locator("#trainer")).to_contain_text(f"tick {fault['tick']}: one move")
+    expect(page.locator("#trainer")).to_contain_text(f"tick {fault['tick']}: your move")
     assert page.evaluate("[...document.querySelectorAll('#pad small')].every((text) => text.textContent === '')"), "the verdicts are hidden"
     page.locator("#title").click()
     page.keyboard.press({"L": "ArrowLeft", "R": "ArrowRight", "U": "ArrowUp", "D": "ArrowDown", ".": "."}[fault["letter"]])

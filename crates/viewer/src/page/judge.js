@@ -224,7 +224,7 @@ class Trainer {
     Object.assign(this, { at, isTrying: true, tried: null });
     board.seek(board.replay.indexOfMove(this.faults[at].tick));
     const { tick, isDecisive } = this.faults[at];
-    this.say(`${at + 1} of ${this.faults.length}, tick ${tick}: one move ${isDecisive ? "survives, and yours threw the game away" : "lasts longer than yours"}. Which one? Drive.`, "");
+    this.say(`${at + 1} of ${this.faults.length}, tick ${tick}: ${isDecisive ? "your move threw the game away. Which one survives" : "your move cost ticks. Which one lasts longer"}? Drive.`, "");
   }
 
   try(letter) {
