@@ -120,6 +120,17 @@ def test_line_that_lives_is_in_view_on_a_phone_and_in_the_link(open_page: OpenPa
     assert tick(other) == 1501
 
 
+def test_tap_on_the_pad_does_not_hit_the_card_that_comes_over_it(open_page: OpenPage, view: View, tmp_path: Path) -> None:
+    page = open_page(phone=True)
+    lose(page, view, tmp_path)
+    box = page.locator("#again").bounding_box()
+    assert box
+    at = f"document.elementFromPoint({box['x'] + 9}, {box['y'] + 9}).closest('#end')"
+    # The card comes up again, so that the test need not be faster than it was the first time.
+    assert page.evaluate(f"((end) => {{ end.hidden = true; end.offsetWidth; end.hidden = false; return {at} === null; }})(document.getElementById('end'))")
+    wait_until(page, f"{at} !== null")
+
+
 def test_first_key_against_a_wall_takes_over_and_spends_no_tick(page: Page, url: str) -> None:
     start(page, url)
     wait_until(page, "session.game.moves.length > 900")
@@ -316,6 +327,12 @@ def test_every_window_has_a_board_a_pad_and_a_panel(page: Page, view: View, size
     assert panel and panel["width"] >= 280 and panel["height"] >= 200, panel
     page.locator("[data-map=metropolis]").click()
     wait_until(page, "session.game?.name === 'metropolis'")
+    page.evaluate("(document.getElementById('tab-rules').click(), document.body.classList.add('sheet'))")
+    label, reset = page.locator("label:has(#no-jump)").bounding_box(), page.locator("#rules-reset").bounding_box()
+    assert label and reset and label["y"] + label["height"] <= reset["y"], (label, reset)
+    page.evaluate("closeSheet()")
+    page.keyboard.press(".")
+    expect(page.locator("#yours-cell")).to_be_visible()
     for name in ("#canvas", "#pad", "#play", "#tabs"):
         box = page.locator(name).bounding_box()
         assert box and box["x"] >= 0 and box["y"] >= 0 and box["x"] + box["width"] <= size[0] and box["y"] + box["height"] <= size[1], (name, box)
