@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::game::{Direction, Personality, Rules, Style, World, WorldError};
 use crate::search::Generator;
 
-/// What the table says about a parameter.
+/// A parameter's row in the table.
 struct Row {
     field: &'static str,
     styles: &'static [Style],
@@ -16,13 +16,13 @@ struct Row {
 }
 
 /// Lists the parameters: each with its field in a rules file, the styles whose threats' moves
-/// depend on it (none if all threats' moves do), and what is to be said about its value.
+/// depend on it (none if all threats' moves do), and a sentence about its value.
 macro_rules! parameters {
     ($($(#[$doc:meta])* $name:ident: $field:literal [$($style:ident)*] $sentence:literal $words:expr;)*) => {
         /// A value in the rules.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Parameter {
-            /// Whether stepping onto a threat's tile loses the game. The same in all variants.
+            /// True if stepping onto a threat's tile loses the game. A [`variant`] never changes it.
             NoJump,
             /// The period of a personality.
             PeriodTicks(Personality),
@@ -247,14 +247,16 @@ pub struct Difference {
 /// The differences: first `no_jump`, then the parameters in the order of [`Parameter::ALL`].
 pub fn differences(left: &Rules, right: &Rules) -> Vec<Difference> {
     let parameters = std::iter::once(Parameter::NoJump).chain(Parameter::ALL);
-    let changed = parameters.filter(|parameter| parameter.value(left) != parameter.value(right));
-    let difference = |parameter: Parameter| Difference {
-        field: parameter.name(),
-        left: parameter.value(left),
-        right: parameter.value(right),
-        sentence: parameter.sentence(right),
+    let difference = |parameter: Parameter| {
+        let (of_left, of_right) = (parameter.value(left), parameter.value(right));
+        (of_left != of_right).then(|| Difference {
+            field: parameter.name(),
+            left: of_left,
+            right: of_right,
+            sentence: parameter.sentence(right),
+        })
     };
-    changed.map(difference).collect()
+    parameters.filter_map(difference).collect()
 }
 
 /// The direction that all threats face at the start. Fails if the rules are invalid.
