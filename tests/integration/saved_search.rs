@@ -1,5 +1,5 @@
 //! A search that is saved and restored many times gives the same answer as an uninterrupted search,
-//! and its certificates verify.
+//! and its certificates verify. A search that continues after other moves than its own stays sound.
 
 use std::time::Duration;
 
