@@ -477,6 +477,25 @@ def test_rules_change_and_return(page: Page, url: str) -> None:
     wait_until(page, "session.game.rules.no_jump === false")
 
 
+def test_late_answer_about_the_rules_before_does_not_change_the_form(page: Page, url: str) -> None:
+    start(page, url)
+    page.locator("#tab-rules").click()
+    page.evaluate(
+        """() => {
+          const { rules } = maps;
+          const { client } = rules;
+          rules.client = { json: async (...request) => (await new Promise((done) => (window.answer = done)), client.json(...request)) };
+          window.shown = rules.show(rules.rules);
+          window.answerBefore = answer;
+        }"""
+    )
+    page.locator("#no-jump").check()
+    page.evaluate("(answerBefore(), shown)")
+    expect(page.locator("#no-jump")).to_be_checked()
+    page.evaluate("answer()")
+    wait_until(page, "session.game.rules.no_jump === true")
+
+
 def test_lines_can_be_driven(page: Page, view: View) -> None:
     start(page, view(str(CAUGHT)))
     page.locator("#take-line").click()

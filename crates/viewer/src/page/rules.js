@@ -46,17 +46,18 @@ class RulesForm {
   }
 
   async change(rules) {
-    const { session } = this;
+    const { session, rules: before } = this;
+    const index = session.isDemo ? 0 : session.index;
+    // A late answer about the rules before must not change the form.
+    [this.rules, session.isDemo] = [rules, false];
     try {
       await this.client.json("rules", rules);
-      if (session.game) {
-        await session.open({ ...session.game, rules }, session.isDemo ? 0 : session.index);
-        session.isDemo = false;
-      } else await this.show(rules);
+      if (session.game) await session.open({ ...session.game, rules }, index);
+      else await this.show(rules);
       showBanner("");
     } catch (error) {
       showBanner(error.message);
-      this.show(this.rules);
+      this.show(before);
     }
   }
 }
