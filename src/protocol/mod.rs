@@ -119,6 +119,13 @@ fn path_prefix(path: &str) -> String {
 /// A parser error longer than this gets no path: finding the path would format the error again.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
+impl ProtocolError {
+    /// True for JSON that ends too early.
+    pub fn is_incomplete(&self) -> bool {
+        matches!(self, Self::Json { source, .. } if source.is_eof())
+    }
+}
+
 /// Parses JSON. A lone half of a surrogate pair, which some programs write into strings, counts as
 /// U+FFFD. Tracks paths only in a second parse, after an error, because tracking is slow.
 pub(crate) fn from_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, ProtocolError> {

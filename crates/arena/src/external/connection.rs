@@ -4,9 +4,11 @@
 //! Guarantees: a read never waits past its deadline, and returns only messages that arrived by then,
 //! even if it runs late. A write never waits.
 
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpStream};
 use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -51,6 +53,8 @@ pub(super) struct Connection {
     from_bot: Receiver<Received>,
     /// A message that arrived after the deadline of the last read.
     late: Option<Received>,
+    /// The number of bytes of a line that has not ended; 0 for a socket.
+    unfinished_bytes: Arc<AtomicUsize>,
     socket: Option<TcpStream>,
 }
 
@@ -80,7 +84,7 @@ impl Connection {
         };
         let writer = thread::Builder::new().spawn(write_all)?;
         thread::Builder::new().spawn(read_all)?;
-        Ok(Self { to_bot: Some(to_bot), writer, from_bot, late: None, socket })
+        Ok(Self { to_bot: Some(to_bot), writer, from_bot, late: None, unfinished_bytes: Arc::default(), socket })
     }
 
     /// Connects to a program over its standard input and output, which must be pipes, with one
@@ -92,7 +96,16 @@ impl Connection {
             Some(message) => input.write_all(format!("{message}\n").as_bytes()),
             None => Ok(()),
         };
-        Self::new(write, move || read_line(&mut output), None)
+        let unfinished_bytes = Arc::<AtomicUsize>::default();
+        let counter = Arc::clone(&unfinished_bytes);
+        let mut connection = Self::new(write, move || read_line(&mut output, &counter), None)?;
+        connection.unfinished_bytes = unfinished_bytes;
+        Ok(connection)
+    }
+
+    /// The number of bytes that have arrived of a line without an end.
+    pub fn unfinished_bytes(&self) -> usize {
+        self.unfinished_bytes.load(Ordering::Relaxed)
     }
 
     /// Sends a message without waiting. Drops the message if too many are unsent. Only
@@ -156,31 +169,46 @@ impl Drop for Connection {
     }
 }
 
-fn read_line(output: &mut impl BufRead) -> Received {
+fn read_line(output: &mut impl BufRead, unfinished_bytes: &AtomicUsize) -> Received {
+    let mut line = Vec::new();
     loop {
-        let mut line = Vec::new();
-        match output.take(ClientFrame::MAX_BYTES as u64 + 1).read_until(b'\n', &mut line) {
-            Ok(0) | Err(_) => return Received::Closed,
-            Ok(bytes) if bytes > ClientFrame::MAX_BYTES => {
-                return Received::Broken(format!("a line of more than {} bytes", ClientFrame::MAX_BYTES));
-            }
-            Ok(_) => {}
+        unfinished_bytes.store(line.len(), Ordering::Relaxed);
+        let Ok(bytes) = output.fill_buf() else { return Received::Closed };
+        let (is_closed, end) = (bytes.is_empty(), bytes.iter().position(|&byte| byte == b'\n'));
+        let taken = end.map_or(bytes.len(), |end| end + 1);
+        line.extend_from_slice(&bytes[..taken]);
+        output.consume(taken);
+        if line.len() > ClientFrame::MAX_BYTES {
+            return Received::Broken(format!("a line of more than {} bytes", ClientFrame::MAX_BYTES));
+        }
+        if end.is_none() && !is_closed {
+            continue;
         }
         // Writers of .NET begin their first line with a byte order mark.
         let text = String::from_utf8_lossy(&line).trim_start_matches('\u{feff}').trim().to_owned();
+        if text.contains('\0') {
+            return Received::Broken("a line with a zero byte, as in UTF-16: expected UTF-8".to_owned());
+        }
         if !text.is_empty() {
+            unfinished_bytes.store(0, Ordering::Relaxed);
             return Received::message(text);
         }
+        if is_closed {
+            return Received::Closed;
+        }
+        line.clear();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use super::*;
 
     fn connection(output: impl Read + Send + 'static) -> Connection {
         let mut output = BufReader::new(output);
-        Connection::new(|_| Ok(()), move || read_line(&mut output), None).unwrap()
+        Connection::new(|_| Ok(()), move || read_line(&mut output, &AtomicUsize::new(0)), None).unwrap()
     }
 
     #[test]

@@ -302,7 +302,13 @@ impl<'a> Play<'a> {
     fn answer(&mut self, bot: &mut Running, deadline: Instant) -> Result<Vec<Action>, End> {
         for _ in 0..FRAMES_PER_TICK_MAX {
             let Some((text, arrived)) = self.receive(bot, deadline)? else { return self.miss(bot) };
-            self.start = None;
+            if let Some((start, limit)) = self.start.take() {
+                let needed = arrived.saturating_duration_since(start);
+                if needed > limit + self.options.tick_time {
+                    let (needed, expected) = start_words(needed, limit);
+                    self.record.mistakes.add("late start", self.played.state.tick().into(), &needed, &expected);
+                }
+            }
             if let Some(actions) = self.read(&text, arrived)? {
                 return Ok(actions);
             }
@@ -344,7 +350,11 @@ impl<'a> Play<'a> {
             // The message is too long or not JSON, so the server would close the connection.
             Err(error) => {
                 let is_text = message.len() <= ClientFrame::MAX_BYTES && self.game.bot.transport == Transport::Pipe;
-                let hint = if is_text { "; print other text to standard error" } else { "" };
+                let hint = match &error {
+                    _ if !is_text => "",
+                    error if error.is_incomplete() => "; write each message on one line",
+                    _ => "; print other text to standard error",
+                };
                 let what = format!("{error}, found {}: expected a COMMAND{hint}", shortened(message));
                 self.add_invalid(message, ms, error.to_string());
                 return Err(End::garbage(what));
@@ -369,15 +379,18 @@ impl<'a> Play<'a> {
             self.played.times.add(self.sent.elapsed());
             return Ok(Vec::new());
         }
-        let silence = format!("no command for {SILENT_TICKS_MAX} ticks");
+        let mut silence = format!("no command for {SILENT_TICKS_MAX} ticks");
         if let Some((start, limit)) = self.start {
-            let first = self.receive(bot, Instant::now() + LATE_START_TIME);
-            if let Err(end @ (End::Stopped | End::Failed(FailureKind::Limit, _))) = first {
-                return Err(end);
-            }
-            let verb = if matches!(first, Ok(Some(_))) { "its first message came" } else { "no message" };
-            let late = late_words(start.elapsed(), limit);
-            return Err(End::Failed(FailureKind::Silence, format!("{silence}: {verb} {late}")));
+            let (verb, elapsed) = match self.receive(bot, Instant::now() + LATE_START_TIME)? {
+                Some((_, arrived)) => ("its first message came", arrived.saturating_duration_since(start)),
+                None => ("no message", start.elapsed()),
+            };
+            silence += &format!(": {verb} {}", late_words(elapsed, limit));
+        }
+        let unfinished = bot.connection.unfinished_bytes();
+        if unfinished > 0 {
+            silence +=
+                &format!("; its output ends in {unfinished} bytes without a line end: end each command with one");
         }
         Err(match self.sent_garbage {
             true => End::garbage(format!("{silence}: {}", self.record.mistakes.words())),
@@ -428,7 +441,12 @@ impl<'a> Play<'a> {
 }
 
 fn late_words(elapsed: Duration, limit: Duration) -> String {
-    format!("{:.1} s after its start: expected at most {limit:?} ({START_OPTION})", elapsed.as_secs_f64())
+    let (elapsed, expected) = start_words(elapsed, limit);
+    format!("{elapsed} after its start: {expected}")
+}
+
+fn start_words(elapsed: Duration, limit: Duration) -> (String, String) {
+    (format!("{:.1} s", elapsed.as_secs_f64()), format!("expected at most {limit:?} ({START_OPTION})"))
 }
 
 /// Writes a log. An existing file is overwritten only if it is a log.

@@ -85,6 +85,7 @@ fn failures_name_the_known_reason() {
             r#"pipe:while read -r m; do t=${{m#*\"tick\":}}; t=${{t%%,*}}; echo "{answer}"; done; echo traceback >&2"#
         )
     };
+    let printf = |text: &str| format!("pipe:while read -r m; do printf '{text}'; done");
     let python = |code: &str| format!("exec:exec python3 -c '{}'", code.replace('\'', "'\\''"));
     let client = |request: &str| {
         python(&format!(
@@ -124,6 +125,10 @@ fn failures_name_the_known_reason() {
         // The first message arrives with the handshake, and is not lost.
         (handshake("Origin: http://localhost/\\r\\n"), "its first message is not REGISTER"),
         ("pipe:sleep 6; echo hello; sleep 99".to_owned(), "its first message came "),
+        ("pipe:sleep 6; echo wrong >&2; exit 3".to_owned(), ": exit code 3: wrong"),
+        (printf(r#"{\n  "type": "COMMAND"\n}\n"#), "found {: expected a COMMAND; write each message on one line"),
+        (printf(r#"{"type":"COMMAND","tick":1,"actions":[]}"#), " bytes without a line end: end each command with one"),
+        (printf(r"{\0}\0\n\0"), "a line with a zero byte, as in UTF-16: expected UTF-8"),
     ];
     let bots: Vec<String> = cases.iter().enumerate().map(|(index, (bot, _))| format!("b{index}={bot}")).collect();
     let bots: Vec<&str> = bots.iter().map(String::as_str).collect();
@@ -173,6 +178,16 @@ fn invalid_actions_are_named_once_wherever_a_bot_plays() {
     ] {
         assert_eq!(served.matches(what).count(), 1, "{served}");
     }
+}
+
+#[test]
+fn late_start_is_named_although_the_game_continues() {
+    let late = stays("").replacen("pipe:", "pipe:sleep 5; ", 1);
+    let played = succeeds(&["play", "snail", "--planner", &late, "--bot-start-ms", "100", "--tick-ms", "2000"]);
+    assert!(
+        played.contains("1 late start, ") && played.contains("expected at most 100ms (--bot-start-ms)"),
+        "{played}"
+    );
 }
 
 #[test]
