@@ -18,6 +18,9 @@ pub enum Existing {
     Overwrite,
 }
 
+/// The first bytes of a PNG picture.
+pub(crate) const PNG_MAGIC: &[u8] = b"\x89PNG";
+
 /// Opens a regular file of at most `limit_bytes` for reading.
 ///
 /// # Errors
@@ -62,19 +65,19 @@ pub fn read_text(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<String>
 
 /// Like [`read_text`], for the content of a file.
 pub fn text(content: &[u8]) -> io::Result<String> {
+    let invalid = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    if let Some(kind) = binary_kind(content) {
+        return Err(invalid(format!("expected text, found {kind}")));
+    }
     let mut bytes = Vec::new();
     TextReader::new(BufReader::new(content)).read_to_end(&mut bytes)?;
     let mut text = String::from_utf8(bytes).map_err(|error| {
         let (at, bytes) = (error.utf8_error().valid_up_to(), error.as_bytes());
         let line = 1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count();
-        let why = match binary_kind(content) {
-            Some(kind) => format!("expected text, found {kind}"),
-            None => format!(
-                "expected text in UTF-8 or UTF-16, found the byte 0x{:02x} in line {line}, as in Windows-1252 or Latin-1",
-                bytes[at]
-            ),
-        };
-        io::Error::new(io::ErrorKind::InvalidData, why)
+        invalid(format!(
+            "expected text in UTF-8 or UTF-16, found the byte 0x{:02x} in line {line}, as in Windows-1252 or Latin-1",
+            bytes[at]
+        ))
     })?;
     text.truncate(text.trim_end_matches('\u{1a}').len());
     Ok(text)
@@ -82,13 +85,23 @@ pub fn text(content: &[u8]) -> io::Result<String> {
 
 /// Names a kind of file that is not text by its first bytes; `None` for other content.
 pub fn binary_kind(content: &[u8]) -> Option<&'static str> {
-    let kinds: [(&[u8], &str); 4] = [
-        (b"\x89PNG", "a PNG picture"),
-        (b"\x1f\x8b", "gzip data"),
-        (b"PK\x03\x04", "a zip archive"),
-        (b"\x28\xb5\x2f\xfd", "Zstandard data"),
+    let kinds: [(usize, &[u8], &str); 13] = [
+        (0, PNG_MAGIC, "a PNG picture"),
+        (0, b"GIF8", "a GIF picture"),
+        (0, b"\xff\xd8\xff", "a JPEG picture"),
+        (0, b"\x1f\x8b", "gzip data"),
+        (0, b"BZh91AY", "bzip2 data"),
+        (0, b"\xfd7zXZ", "xz data"),
+        (0, b"\x28\xb5\x2f\xfd", "Zstandard data"),
+        (0, b"7z\xbc\xaf", "a 7z archive"),
+        (0, b"PK\x03\x04", "a zip archive"),
+        (257, b"ustar\0", "a tar archive"),
+        (257, b"ustar  \0", "a tar archive"),
+        (0, b"\xff\xfe\0\0", "UTF-32 text"),
+        (0, b"\0\0\xfe\xff", "UTF-32 text"),
     ];
-    kinds.into_iter().find(|(start, _)| content.starts_with(start)).map(|(_, kind)| kind)
+    let is_found = |at: usize, mark| content.get(at..).is_some_and(|rest| rest.starts_with(mark));
+    kinds.into_iter().find(|&(at, mark, _)| is_found(at, mark)).map(|(.., kind)| kind)
 }
 
 /// Reads text as UTF-8 with `\n` at the end of each line. Accepts UTF-16 and the line endings

@@ -140,7 +140,7 @@ pub enum MapError {
 }
 
 impl Map {
-    /// Reads a map from a folder, a picture `NAME.png`, or a text file of at most 4 MiB.
+    /// Reads a map from a folder, a PNG picture, or a text file of at most 4 MiB.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, MapError> {
         let path = path.as_ref();
         if path.is_dir() {
@@ -149,10 +149,13 @@ impl Map {
         let missing = || MapError::NoMap { path: path.to_owned() };
         let drawing =
             |layout| Self { name: file_name(path), kind: "drawing".to_owned(), difficulty: String::new(), layout };
-        if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(PICTURE_EXTENSION)) {
-            return load_picture(path, missing()).map(drawing);
+        let is_picture = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(PICTURE_EXTENSION));
+        let limit_bytes = if is_picture { MAX_LAYOUT_FILE_BYTES } else { MAX_TEXT_FILE_BYTES };
+        let content = files::read(path, limit_bytes).map_err(unread(path, missing()))?;
+        if is_picture || content.starts_with(files::PNG_MAGIC) {
+            return picture(path, &content).map(drawing);
         }
-        let text = files::read_text(path, MAX_TEXT_FILE_BYTES).map_err(unread(path, missing()))?;
+        let text = files::text(&content).map_err(unread(path, missing()))?;
         let layout = Layout::parse(&text).map_err(|source| MapError::Drawing { path: path.to_owned(), source })?;
         limits::check_text(&layout).map_err(|source| MapError::Layout { path: path.to_owned(), source })?;
         Ok(drawing(layout))
@@ -160,7 +163,8 @@ impl Map {
 
     fn load_folder(folder: &Path) -> Result<Self, MapError> {
         let path = folder.join(LAYOUT_FILE);
-        let layout = load_picture(&path, MapError::NoFile { path: path.clone() })?;
+        let missing = MapError::NoFile { path: path.clone() };
+        let layout = picture(&path, &files::read(&path, MAX_LAYOUT_FILE_BYTES).map_err(unread(&path, missing))?)?;
 
         let path = folder.join(META_FILE);
         let text = files::read_text(&path, MAX_META_FILE_BYTES)
@@ -229,9 +233,12 @@ impl Map {
     }
 }
 
-fn load_picture(path: &Path, missing: MapError) -> Result<Layout, MapError> {
-    let bytes = files::read(path, MAX_LAYOUT_FILE_BYTES).map_err(unread(path, missing))?;
-    decode_layout(&bytes).map_err(|source| MapError::Layout { path: path.to_owned(), source })
+fn picture(path: &Path, content: &[u8]) -> Result<Layout, MapError> {
+    if let Some(kind) = files::binary_kind(content).filter(|_| !content.starts_with(files::PNG_MAGIC)) {
+        let source = io::Error::other(format!("expected a PNG picture, found {kind}"));
+        return Err(MapError::Read { path: path.to_owned(), source });
+    }
+    decode_layout(content).map_err(|source| MapError::Layout { path: path.to_owned(), source })
 }
 
 /// Returns `missing` for a file that does not exist.

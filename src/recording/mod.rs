@@ -211,18 +211,22 @@ impl RecordingReader {
         let path = path.as_ref();
         let mut file = BufReader::new(source);
         let failed = |source| RecordingError::Open { path: path.to_owned(), source };
-        let start = file.fill_buf().map_err(failed)?;
-        let input: Box<dyn BufRead + Send> = if start.starts_with(&GZIP_MAGIC) {
-            Box::new(TextReader::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file))))
-        } else if let Some(kind) = files::binary_kind(start) {
-            return Err(failed(io::Error::other(format!("expected a recording, found {kind}"))));
+        let mut input: Box<dyn BufRead + Send> = if file.fill_buf().map_err(failed)?.starts_with(&GZIP_MAGIC) {
+            Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file)))
         } else {
-            Box::new(TextReader::new(file))
+            Box::new(file)
+        };
+        let ahead = match input.fill_buf().map(files::binary_kind) {
+            Ok(Some(kind)) => return Err(failed(io::Error::other(format!("expected a recording, found {kind}")))),
+            Err(source) if source.kind() != io::ErrorKind::UnexpectedEof => {
+                Some(Err(RecordingError::Read { path: path.to_owned(), line: 1, source }))
+            }
+            _ => None,
         };
         Ok(Self {
             path: path.to_owned(),
-            input,
-            ahead: None,
+            input: Box::new(TextReader::new(input)),
+            ahead,
             line: 0,
             lines_read: 0,
             buffer: Vec::new(),
@@ -294,6 +298,17 @@ impl RecordingReader {
             };
             if let Ok(state) = from_json(&self.buffer) {
                 return Ok(Some(Line { number, content: Content::State(Box::new(state)) }));
+            }
+            let found = match (self.buffer.trim_ascii_start().first(), &end) {
+                _ if number > 1 => None,
+                (Some(b'['), _) => Some("an array"),
+                (_, LineEnd::Whole) if source.is_incomplete() => Some("a part of one"),
+                _ => None,
+            };
+            if let Some(found) = found {
+                let (path, expected) = ("JSON".to_owned(), "one object per line".to_owned());
+                let source = ProtocolError::Field { path, expected, found: found.to_owned() };
+                return Err(RecordingError::Line { path: self.path.clone(), line: number, source });
             }
             match end {
                 LineEnd::Last => self.truncated_line = Some(number),
