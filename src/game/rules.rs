@@ -253,6 +253,7 @@ fn check(holds: bool, field: &'static str, found: impl ToString, expected: &'sta
 /// any other rule differs from the server's, the complete object `rules`. To use them, write
 /// `#[serde(flatten, with = "getaway::game::rules_fields")]`.
 pub mod rules_fields {
+    use serde::de::Error as _;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::Rules;
@@ -291,11 +292,14 @@ pub mod rules_fields {
         Fields { no_jump: rules.no_jump, rules: (!is_variant).then_some(rules) }.serialize(serializer)
     }
 
-    /// Reads the rules, with the server's values for missing fields. If the object `rules` exists,
-    /// ignores the flag `no_jump`. Does not call [`Rules::validate`].
+    /// Reads the rules, with the server's values for missing fields. Fails if the flag `no_jump` is
+    /// set and the object `rules` exists and does not set it. Does not call [`Rules::validate`].
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rules, D::Error> {
         let Found { no_jump, rules } = Found::deserialize(deserializer)?;
         Ok(match (rules, no_jump) {
+            (Some(Rules { no_jump: false, .. }), NoJump::Flag(true)) => {
+                return Err(D::Error::custom("no_jump: expected false, as in rules, found true"));
+            }
             (Some(rules), _) => rules,
             (None, NoJump::Rules(rules)) => *rules,
             (None, NoJump::Flag(no_jump)) => Rules { no_jump, ..Rules::BLITZ_2025 },

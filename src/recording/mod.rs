@@ -21,7 +21,7 @@ use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
 use crate::files::{self, Existing, TextReader};
-use crate::game::{Action, Direction, WorldError};
+use crate::game::{Action, Direction, Rules, WorldError};
 use crate::protocol::{ClientFrame, GameMessage, ProtocolError, from_json, limited, to_json};
 
 pub use notes::{CommandNote, DecisionNotes, GameNotes, TickNotes, UnreadableNote, WireNotes, milliseconds, shortened};
@@ -118,7 +118,7 @@ pub struct RecordedTick {
     #[serde(deserialize_with = "actions")]
     pub actions: Vec<Action>,
     /// Notes on the entire game, usually only in the first line.
-    #[serde(default, deserialize_with = "notes::readable")]
+    #[serde(default, deserialize_with = "notes::game")]
     pub game: Option<Box<GameNotes>>,
     /// The server's notes on the bot's commands in the tick, if recorded.
     #[serde(default, deserialize_with = "notes::readable")]
@@ -126,6 +126,13 @@ pub struct RecordedTick {
     /// The bot's decision, if recorded.
     #[serde(default, deserialize_with = "notes::readable")]
     pub decision: Option<Box<DecisionNotes>>,
+}
+
+impl RecordedTick {
+    /// The rules in the notes on the game, or the server's rules if there are no notes.
+    pub fn rules(&self) -> &Rules {
+        self.game.as_ref().map_or(&Rules::BLITZ_2025, |notes| &notes.rules)
+    }
 }
 
 /// Maximum number of actions per line. A client's frame has no room for more.

@@ -1,7 +1,10 @@
 //! Optional notes in the lines of a recording. A note that is too large or unreadable counts as
-//! missing, because other programs may use the same field for other data.
+//! missing, because other programs may use the same field for other data. Only in the notes on the
+//! game, which state the rules, an invalid field is an error.
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use crate::game::{Action, Rules, rules_fields};
 use crate::protocol::limited;
@@ -100,7 +103,7 @@ fn is_zero(number: &u32) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TickNotes {
     /// Notes on the entire game, usually only in the first line.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "readable")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "game")]
     pub game: Option<Box<GameNotes>>,
     /// The server's notes on the bot's commands in the tick, if recorded.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "readable")]
@@ -116,6 +119,11 @@ where
     T: serde::de::DeserializeOwned,
 {
     Ok(limited::value(deserializer)?.and_then(|value| serde_json::from_value(value).ok()).map(Box::new))
+}
+
+pub(super) fn game<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<GameNotes>>, D::Error> {
+    let notes = limited::value(deserializer)?.filter(Value::is_object);
+    notes.map(|notes| serde_path_to_error::deserialize(notes).map_err(D::Error::custom)).transpose()
 }
 
 /// The time in milliseconds, rounded to microseconds.
@@ -158,6 +166,23 @@ mod tests {
     fn a_field_of_another_program_counts_as_missing() {
         let json = r#"{"game":"chess","wire":7,"decision":{"ms":"soon"}}"#;
         assert_eq!(serde_json::from_str::<TickNotes>(json).expect("notes"), TickNotes::default());
+    }
+
+    #[test]
+    fn notes_on_the_game_with_an_invalid_field_are_refused() {
+        let cases = [
+            (r#"{"game":{"map":5}}"#, "map: invalid type: integer `5`, expected a string"),
+            (r#"{"game":{"rules":{"owls":1}}}"#, "unknown field `owls`, expected one of"),
+            (r#"{"game":{"rules":{"hawk_posts":-1}}}"#, "invalid value: integer `-1`, expected u"),
+            (
+                r#"{"game":{"no_jump":true,"rules":{"hawk_posts":3}}}"#,
+                "no_jump: expected false, as in rules, found true",
+            ),
+        ];
+        for (json, expected) in cases {
+            let error = serde_json::from_str::<TickNotes>(json).expect_err(json).to_string();
+            assert!(error.contains(expected), "{json}: {error}");
+        }
     }
 
     #[test]

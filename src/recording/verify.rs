@@ -90,17 +90,21 @@ struct Difference {
 /// Replays a recording and compares every field that the rules determine, and the notes that the
 /// other lines or the actions of the same line determine. Omitted fields, and the
 /// moves of threats of unknown style, are not compared. If the player did not follow a command, a
-/// tile that it never enters is assumed to be see-through if this explains the difference.
+/// tile that it never enters is assumed to be see-through if this explains the difference. If `rules` is
+/// `None`, the rules are those of the recording's notes, or the server's.
 ///
 /// # Errors
 /// If reading fails (see [`RecordingReader::next_tick`]), if there is no valid tick, or if no world
 /// can be created from the first state and the rules.
-pub fn verify(path: impl AsRef<Path>, rules: &Rules) -> Result<VerifyReport, RecordingError> {
+pub fn verify<'a>(path: impl AsRef<Path>, rules: impl Into<Option<&'a Rules>>) -> Result<VerifyReport, RecordingError> {
     verify_all(RecordingReader::open(path)?, rules)
 }
 
 /// Like [`verify`], but takes a reader, which must not have read any line yet.
-pub fn verify_all(mut reader: RecordingReader, rules: &Rules) -> Result<VerifyReport, RecordingError> {
+pub fn verify_all<'a>(
+    mut reader: RecordingReader,
+    rules: impl Into<Option<&'a Rules>>,
+) -> Result<VerifyReport, RecordingError> {
     let Some(mut tick) = reader.next_tick()? else {
         return Err(RecordingError::Empty { path: reader.path().to_owned() });
     };
@@ -115,7 +119,7 @@ pub fn verify_all(mut reader: RecordingReader, rules: &Rules) -> Result<VerifyRe
         unverified_threats: tick.game_message.unknown_threats().map(|(index, _)| index).collect(),
     };
     let mut recent = VecDeque::new();
-    let mut replay = match Replay::begin(reader.path(), &tick, rules)? {
+    let mut replay = match Replay::begin(reader.path(), &tick, rules.into())? {
         Ok(replay) => replay,
         Err(difference) => {
             report.divergence = Some(difference.at(&mut reader, &recent, &tick));
@@ -161,8 +165,13 @@ struct Replay {
 }
 
 impl Replay {
-    fn begin(path: &Path, tick: &RecordedTick, rules: &Rules) -> Result<Result<Self, Difference>, RecordingError> {
+    fn begin(
+        path: &Path,
+        tick: &RecordedTick,
+        rules: Option<&Rules>,
+    ) -> Result<Result<Self, Difference>, RecordingError> {
         let first = &tick.game_message;
+        let rules = rules.unwrap_or_else(|| tick.rules());
         let layout = match first.validate().and_then(|()| first.layout()) {
             Ok(layout) => layout,
             Err(error) => return Ok(Err(Difference::of(error))),

@@ -104,7 +104,7 @@ impl GameLog {
             return Err(RecordingError::Empty { path: path.to_owned() });
         };
         let notes = first.game.as_deref().cloned();
-        let rules = rules.copied().or(notes.as_ref().map(|notes| notes.rules)).unwrap_or(Rules::BLITZ_2025);
+        let rules = *rules.unwrap_or_else(|| first.rules());
         let report = verify_all(source.open()?, &rules)?;
         let message = &first.game_message;
         let known = known_map(message, notes.as_ref(), maps);

@@ -36,11 +36,11 @@ struct FileReport {
 
 pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<(), CliError> {
     let files = list_files(&args.paths)?;
-    let rules = args.rules.rules()?;
+    let rules = args.rules.given()?;
     let mut reports = Vec::new();
     for path in &files {
         let start = Instant::now();
-        let (report, error) = match verify(path, &rules) {
+        let (report, error) = match verify(path, rules.as_ref()) {
             Ok(report) => (Some(report), None),
             Err(error) => (None, Some(error.to_string())),
         };

@@ -113,10 +113,18 @@ fn recording_is_read_as_any_tool_wrote_it() {
 #[test]
 fn recording_that_is_not_text_is_named() {
     let folder = tempfile::tempdir().unwrap();
+    let tar = [&[b'a'; 257][..], b"ustar\x0000"].concat();
+    let utf32: Vec<u8> = "\u{feff}{}".chars().flat_map(|character| u32::from(character).to_le_bytes()).collect();
     for (content, expected) in [
         (&b"PK\x03\x04..."[..], "expected a recording, found a zip archive"),
         (b"\x89PNG\r\n", "expected a recording, found a PNG picture"),
+        (b"BZh91AY&SY", "expected a recording, found bzip2 data"),
+        (b"\xfd7zXZ\0", "expected a recording, found xz data"),
+        (&gzip(&tar), "expected a recording, found a tar archive"),
+        (&utf32, "expected a recording, found UTF-32 text"),
         (b"{\"a\": \"\xe9\"}\n", "line 1: invalid UTF-8 at byte 7: expected JSON"),
+        (b"[{\"game_message\": {}}]", "line 1: JSON: expected one object per line, found an array"),
+        (b"{\n  \"game_message\": {}\n}\n", "line 1: JSON: expected one object per line, found a part of one"),
     ] {
         let path = folder.path().join("game.jsonl");
         fs::write(&path, content).unwrap();
@@ -149,6 +157,12 @@ fn recording_that_contradicts_itself_is_named_by_replay_and_analyse() {
             "tick 10, wire.command.actions: expected [",
         ),
         (whole(&plain) + &whole(&plain), "tick 1, tick: expected 41, found 1"),
+        (
+            whole(&|line| {
+                if line == 0 { noted(line, r#""game":{"rules":{"period_ticks":{"lazy":3}}}"#) } else { plain(line) }
+            }),
+            "tick 4, threats[0].position.",
+        ),
     ] {
         let path = folder.path().join("game.jsonl");
         fs::write(&path, content).unwrap();
