@@ -1,6 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::Value;
 
 use getaway::files;
 use getaway::game::Rules;
@@ -39,8 +40,21 @@ impl RulesArgs {
 pub(crate) fn read_rules(path: &Path) -> Result<Rules, CliError> {
     let text = files::read_text(path, TEXT_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
     let rules: Rules = serde_json::from_str(&text).map_err(|error| at(path, error))?;
+    // Derived parsers also accept the fields of an object as an array.
+    let (found, expected) = (serde_json::from_str(&text)?, serde_json::to_value(rules)?);
+    check_objects("rules", &found, &expected).map_err(|error| at(path, error))?;
     rules.validate().map_err(|error| at(path, error))?;
     Ok(rules)
+}
+
+fn check_objects(name: &str, found: &Value, expected: &Value) -> Result<(), String> {
+    match (found, expected) {
+        (Value::Object(found), Value::Object(expected)) => {
+            found.iter().try_for_each(|(name, found)| check_objects(name, found, &expected[name]))
+        }
+        (_, Value::Object(_)) => Err(format!("{name}: expected an object, found an array")),
+        _ => Ok(()),
+    }
 }
 
 #[cfg(test)]
@@ -67,6 +81,8 @@ mod tests {
         let error =
             |json| of(json, false).unwrap_err().expect("a message").replace(&path.display().to_string(), "FILE");
         assert_eq!(error(r#"{"owl_minute_ticks": 0}"#), "FILE: rules: owl_minute_ticks is 0: expected at least 1");
+        assert_eq!(error("[]"), "FILE: rules: expected an object, found an array");
+        assert_eq!(error(r#"{"wire": []}"#), "FILE: wire: expected an object, found an array");
         assert!(error(r#"{"owls": 3}"#).starts_with("FILE: unknown field `owls`, expected one of"));
     }
 }
