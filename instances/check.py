@@ -999,12 +999,15 @@ def main():
             for sentence, holds in pool.map(check_file, jobs):
                 counts[holds] += 1
                 print(sentence, flush=True)
-        except BrokenPipeError:
-            # The reader, such as `head`, has closed the pipe. A proof may take hours, so the
-            # processes are stopped. A regular exit would write to the pipe again.
+        except OSError as error:
+            # The reader, such as `head`, has closed the pipe, or the disk is full. A proof may take
+            # hours, so the processes are stopped. A regular exit would write again.
             for process in multiprocessing.active_children():
                 process.kill()
-            os._exit(0)
+            if isinstance(error, BrokenPipeError):
+                os._exit(0)
+            os.write(2, f"check.py: cannot write to standard output: {error.strerror}\n".encode())
+            os._exit(2)
     print(f"{counts[True]} {'certificates' if args.map else 'records'} hold, {counts[False]} are refused, {counts[None]} were not checked")
     return 1 if counts[False] else 0
 

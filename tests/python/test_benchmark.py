@@ -72,6 +72,15 @@ def test_closed_pipe_ends_the_checker_quietly() -> None:
             assert (process.stderr.read(), process.wait(TIMEOUT_S)) == ("", 0)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_full_disk_ends_the_checker_with_one_line() -> None:
+    record = next((BENCHMARK / "records" / "real-like").glob("*.txt"))
+    command = [sys.executable, str(BENCHMARK / "check.py"), "--lines", str(record)]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=TIMEOUT_S)
+    assert (done.returncode, done.stderr) == (2, "check.py: cannot write to standard output: No space left on device\n")
+
+
 def test_credits_cannot_change_the_pages(tmp_path: Path) -> None:
     name = "crowds/labyrinth-21x17-1000-crowd-12-no-jump"
     for part in ("instances.jsonl", "maps"):
