@@ -4,11 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::combination::{Combination, Slot, run_mask};
-use super::layer::{Cursor, Layer, Lookup};
+use super::layer::{Cursor, Front, Layer, Lookup};
 use super::model::{Automaton, Model, Projection};
 use super::moves::StepContext;
 use super::proof::Step;
-use super::sweep::Front;
 use super::tiles::TileSet;
 use crate::game::{Move, State, Style, World};
 use crate::search::{BudgetMeter, StopReason};
@@ -150,6 +149,11 @@ impl<const N: usize> Knowledge<N> {
 
     pub fn known_sets(&self) -> impl Iterator<Item = (usize, &Arc<Known<N>>)> {
         self.sets.iter().enumerate().flat_map(|(tick, sets)| sets.iter().map(move |known| (tick, known)))
+    }
+
+    /// Returns a layer without threats, with all allowed places of the player.
+    pub fn players(&self, tick: usize) -> Front<N> {
+        Front { tick, mask: 0, layer: Layer { keys: vec![0], sets: vec![self.allowed[tick]] } }
     }
 
     /// Returns true if a threat without known states can join after the first tick. An owl can do

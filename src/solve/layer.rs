@@ -141,6 +141,14 @@ impl<const N: usize> Layer<N> {
     }
 }
 
+/// The states of one tick over the threats in `mask`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Front<const N: usize> {
+    pub tick: usize,
+    pub mask: Combination,
+    pub layer: Layer<N>,
+}
+
 /// A chain links the combinations that are equal within a mask, apart from their memories.
 #[derive(Clone, Debug)]
 struct Chains {

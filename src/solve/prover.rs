@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::beam::SetBeam;
 use super::combination::Combination;
 use super::knowledge::Knowledge;
+use super::layer::Front;
 use super::model::Model;
 use super::model_builder::ModelBuilder;
 use super::options::SolverOptions;
@@ -14,7 +15,7 @@ use super::queue::{Aim, Job, Queue, Task};
 use super::solution::Solution;
 use super::starts::Start;
 use super::stepper::Stepper;
-use super::sweep::{End, Front, Joins, Plan, Sweep};
+use super::sweep::{End, Joins, Plan, Sweep};
 use super::tuning::{FIRST_WORK, LARGE_LEN, NEAR_TICKS, WORK_PER_KEY};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{BudgetMeter, StopReason};
@@ -188,7 +189,7 @@ impl<const N: usize> Prover<N> {
         let task = if job.task == Task::Trial { Task::Wide { mask: all | draws, from: None } } else { job.task };
         let (first, joins, memory_max_bytes) = if let Task::Wide { mask, from } = task {
             let first = match from {
-                None => Front::players(model.times.first_tick, &target.knowledge),
+                None => target.knowledge.players(first_tick),
                 Some(tick) => {
                     let fronts = self.reachable.iter().flat_map(|(_, fronts)| fronts);
                     let Some(front) = fronts.into_iter().find(|front| (front.mask, front.tick) == (mask, tick)) else {
@@ -208,7 +209,7 @@ impl<const N: usize> Prover<N> {
             target.tried.starts.push(start);
             // The more work, the larger the layers that threats can join.
             let max_len = ((queue.total(job.aim) / WORK_PER_KEY) as usize).min(LARGE_LEN);
-            (Front::players(start.tick, &target.knowledge), Joins::WhileSmall { base: start.mask, max_len }, eighth)
+            (target.knowledge.players(start.tick), Joins::WhileSmall { base: start.mask, max_len }, eighth)
         };
         let beyond_tick = usize::from(best.bound) - 1;
         let plan = Plan { first, joins, beyond_tick, kept_ticks: Vec::new(), memory_max_bytes };
@@ -239,7 +240,7 @@ impl<const N: usize> Prover<N> {
         let kept_ticks = self.model.reach_ticks();
         let last_tick = kept_ticks[0];
         let mut nothing = Knowledge::nothing(&self.model, last_tick);
-        let first = Front::players(self.model.times.first_tick, &nothing);
+        let first = nothing.players(self.model.times.first_tick);
         let memory_max_bytes = self.options.memory_max_bytes / 4;
         let plan = Plan { first, joins: Joins::AtFirst(mask), beyond_tick: 0, kept_ticks, memory_max_bytes };
         let (model, knowledge, stepper) = (&self.model, &mut nothing, &mut self.stepper);

@@ -2,32 +2,15 @@
 //! it runs out of states, its target is out of reach. Otherwise it goes back from its last layer and
 //! drops the states that do not lead to that layer. The remaining states become known sets.
 
-use serde::{Deserialize, Serialize};
-
 use super::combination::{Combination, Slot};
 use super::knowledge::{Knowledge, Known, index};
-use super::layer::{Layer, Lookup};
+use super::layer::{Front, Lookup};
 use super::model::Model;
 use super::proof::Step;
 use super::stepper::Stepper;
 use super::tiles::TileSet;
 use super::tuning::{FIRST_WORK, KNOWN_TICKS, LARGE_LEN, SAME_SHARE, SMALL_STATES};
 use crate::search::{BudgetMeter, StopReason};
-
-/// The states of one tick over the threats in `mask`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Front<const N: usize> {
-    pub tick: usize,
-    pub mask: Combination,
-    pub layer: Layer<N>,
-}
-
-impl<const N: usize> Front<N> {
-    /// Returns a layer without threats, with all allowed places of the player.
-    pub fn players(tick: usize, knowledge: &Knowledge<N>) -> Self {
-        Self { tick, mask: 0, layer: Layer { keys: vec![0], sets: vec![knowledge.allowed[tick]] } }
-    }
-}
 
 /// The threats that join a sweep, and the ticks in which they join.
 #[derive(Clone, Copy, Debug)]
