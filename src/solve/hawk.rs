@@ -1,31 +1,14 @@
-//! The memories and the moves of hawks.
+//! The moves of hawks, and the sets of memories that they lead to.
 
 use std::collections::HashMap;
 
 use super::combination::Memories;
-use super::model::Model;
+use super::model::{IDLE_FIRST, IDLE_LAST, Model, POSTS_MAX};
 
-const IDLE_ROUNDS: usize = 11;
-const IDLE_FIRST: i8 = -5;
-const IDLE_LAST: i8 = 5;
-pub(super) const POSTS_MAX: usize = 10;
 /// Minimum moves of a hawk per draw of a post: six idle moves, and one in which it has a target.
 pub(super) const MOVES_PER_DRAW: usize = 7;
 
 impl<const N: usize> Model<N> {
-    pub fn hawk_key(&self, tile: usize, memory: u32) -> u32 {
-        (tile as u32) << self.hawks.bits | memory
-    }
-
-    pub fn idle_memory(&self, rounds: i8) -> u32 {
-        (self.tiles() + POSTS_MAX) as u32 + (rounds - IDLE_FIRST) as u32
-    }
-
-    #[inline]
-    pub fn hawk_tile(&self, key: u32) -> usize {
-        (key >> self.hawks.bits) as usize
-    }
-
     #[inline]
     pub fn hawk_seeing(&self, key: u32, place: u16) -> u32 {
         let target = usize::from(self.board.tiles[usize::from(place)]);
@@ -55,17 +38,6 @@ impl<const N: usize> Model<N> {
     pub fn hawk_drawing(&self, key: u32, draws: u16) -> u32 {
         let post = self.hawks.picks.get(usize::from(draws)).copied().unwrap_or(0);
         self.hawk_key(self.hawk_tile(key), (self.tiles() + usize::from(post)) as u32)
-    }
-
-    pub fn has_memory(&self, tile: usize, memory: usize) -> bool {
-        match memory.checked_sub(self.exact_memories()) {
-            Some(set) => set * self.tiles() + tile < self.hawks.memories.rows.len(),
-            None => memory < self.tiles() + self.hawks.posts.len() || memory >= self.tiles() + POSTS_MAX,
-        }
-    }
-
-    fn exact_memories(&self) -> usize {
-        self.tiles() + POSTS_MAX + IDLE_ROUNDS
     }
 
     /// Returns the next tile and memory of a hawk that does not see the player; `None` if it draws.

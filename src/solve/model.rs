@@ -14,6 +14,11 @@ const SLOT_BITS: u32 = 115;
 /// Minimum bits for a hawk. The verifier needs this many.
 const HAWK_BITS_MIN: u32 = 26;
 
+/// The first and last number of a hawk's idle rounds. It is negative while the hawk rests on a post.
+pub(super) const IDLE_FIRST: i8 = -5;
+pub(super) const IDLE_LAST: i8 = 5;
+pub(super) const POSTS_MAX: usize = 10;
+
 /// The automaton of a threat that sees the player. `index` is the threat's index in the map.
 #[derive(Clone, Debug)]
 pub(super) enum Automaton<const N: usize> {
@@ -246,6 +251,30 @@ impl<const N: usize> Model<N> {
         let row = self.tiles() as u32 + 1;
         let remembered = if forgets { self.tiles() as u32 } else { key - self.owl_tile(key) as u32 * row };
         u32::from(self.paths.next[key as usize]) * row + remembered
+    }
+
+    pub fn hawk_key(&self, tile: usize, memory: u32) -> u32 {
+        (tile as u32) << self.hawks.bits | memory
+    }
+
+    pub fn idle_memory(&self, rounds: i8) -> u32 {
+        (self.tiles() + POSTS_MAX) as u32 + (rounds - IDLE_FIRST) as u32
+    }
+
+    #[inline]
+    pub fn hawk_tile(&self, key: u32) -> usize {
+        (key >> self.hawks.bits) as usize
+    }
+
+    pub fn has_memory(&self, tile: usize, memory: usize) -> bool {
+        match memory.checked_sub(self.exact_memories()) {
+            Some(set) => set * self.tiles() + tile < self.hawks.memories.rows.len(),
+            None => memory < self.tiles() + self.hawks.posts.len() || memory >= self.tiles() + POSTS_MAX,
+        }
+    }
+
+    pub fn exact_memories(&self) -> usize {
+        self.tiles() + POSTS_MAX + (IDLE_LAST - IDLE_FIRST) as usize + 1
     }
 
     pub fn part_of(&self, slot: &Slot, world: &World, state: &State) -> Combination {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::closure::ClosureBuilder;
 use super::combination::DRAW_BITS;
-use super::hawk::{MOVES_PER_DRAW, MemoriesBuilder, POSTS_MAX};
-use super::model::{Automaton, DIRECTIONS, Hawks, Model, OWL_SHIFT, Origin, Paths, Timetable};
+use super::hawk::{MOVES_PER_DRAW, MemoriesBuilder};
+use super::model::{Automaton, DIRECTIONS, Hawks, Model, OWL_SHIFT, Origin, POSTS_MAX, Paths, Timetable};
 use super::tiles::{Board, Branch, TileSet};
 use crate::game::{Direction, LAST_TICK, Position, Rules, Spawn, State, Style, Threat, World};
 use crate::search::BudgetMeter;
