@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::combination::{Combination, Slot, run_mask};
 use super::layer::{Cursor, Front, Layer, Lookup};
-use super::model::{Automaton, Model, Projection};
-use super::moves::StepContext;
+use super::model::{Automaton, Model, Projection, StepContext};
 use super::proof::Step;
 use super::tiles::TileSet;
 use crate::game::{Move, State, Style, World};

@@ -76,7 +76,6 @@ mod knowledge;
 mod layer;
 mod model;
 mod model_builder;
-mod moves;
 mod neighbourhood;
 mod options;
 mod projection;

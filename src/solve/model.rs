@@ -145,6 +145,17 @@ pub(super) struct Model<const N: usize> {
     pub slots: Vec<Slot>,
 }
 
+/// What a step of a layer depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct StepContext<'a, const N: usize> {
+    pub model: &'a Model<N>,
+    pub slots: &'a [Slot],
+    pub tick: usize,
+    /// The places to which the player may move (see [`Model::landing`]).
+    pub landing: TileSet<N>,
+    pub projections: &'a [Projection<N>],
+}
+
 impl<const N: usize> Model<N> {
     #[inline]
     pub fn tiles(&self) -> usize {

@@ -4,9 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use super::beam::{SetBeam, keep_evenly};
-use super::combination::{Combination, Slot};
-use super::knowledge::{Knowledge, index};
-use super::layer::Layer;
+use super::knowledge::Knowledge;
 use super::model::{Automaton, Model};
 use super::model_builder::ModelBuilder;
 use super::options::SolverOptions;
@@ -14,18 +12,17 @@ use super::prover::{Prover, SMALL};
 use super::queue::{Aim, Queue, Task};
 use super::solution::{Outcome, Solution};
 use super::solver::Solver;
-use super::stepper::Stepper;
 use super::survival::SurvivalSearch;
 use super::tiles::TileSet;
 use crate::game::{Layout, Rules, Style, Threat, View, World};
 use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use crate::search::{Budget, BudgetMeter};
 
-fn unlimited() -> BudgetMeter {
+pub(super) fn unlimited() -> BudgetMeter {
     BudgetMeter::new(Budget::UNLIMITED)
 }
 
-fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<Item = World> {
+pub(super) fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<Item = World> {
     let (sizes, threats) = (sizes.to_vec(), threats.to_vec());
     (0..count).map(move |index| {
         let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
@@ -67,59 +64,7 @@ fn beam_keeps_as_many_of_each_kind() {
     }
 }
 
-#[test]
-fn runs_have_the_successors_of_their_combinations() {
-    assert!(check_runs(&[(9, 7), (13, 11)], &[4, 6], 2) > 10_000);
-}
-
-#[test]
-#[ignore = "takes minutes"]
-fn runs_on_many_maps_have_the_successors_of_their_combinations() {
-    assert!(check_runs(&[(9, 7), (13, 11), (15, 13)], &[4, 6, 9], 12) > 50_000);
-}
-
-/// Compares two ways to find successors. Returns the number of compared combinations.
-fn check_runs(sizes: &[(i32, i32)], threats: &[usize], maps: u64) -> usize {
-    let mut compared = 0;
-    for (number, world) in worlds(sizes, threats, maps).enumerate() {
-        let model = model(&world, Budget::UNLIMITED);
-        let knowledge = Knowledge::new(&model, 300, 1 << 20, None, &mut unlimited()).expect("no limit");
-        // The masks select all threats, all threats with counted draws, and all but the first.
-        let (all, _) = model.masks();
-        let first = model.slots.first().map_or(0, Slot::mask);
-        for mask in [all, Combination::MAX, all & !first] {
-            let slots = model.slots_in(mask);
-            let key = slots.iter().map(|slot| slot.place(model.origins[slot.automaton].key)).sum();
-            let mut layer = Layer { keys: vec![key], sets: vec![TileSet::of(model.board.player)] };
-            let mut stepper = Stepper::default();
-            for tick in 1..300 {
-                let context = knowledge.context(&model, &slots, tick);
-                let next = stepper.step(&context, &layer, usize::MAX, &mut unlimited());
-                let next = next.expect("no deadline").expect("no limit");
-                let mut known = next.clone();
-                let keep = |key| if key % 3 == 0 { TileSet::EMPTY } else { knowledge.allowed[tick + 1] };
-                known.retain(keep);
-                let known = index(&model, known, mask);
-                let [all, lives] = stepper.step_each(&context, &layer, &known);
-                let left = stepper.trim(&context, &layer, &known, &mut unlimited()).expect("no deadline");
-                for (layer, expected) in [(&next, all), (&left, lives)] {
-                    assert_eq!(layer.len(), expected.len(), "map {number}, tick {tick}");
-                    for (key, set) in layer.keys.iter().zip(&layer.sets) {
-                        assert_eq!(expected.get(key), Some(set), "map {number}, tick {tick}");
-                    }
-                }
-                compared += next.len();
-                layer = next;
-                if layer.is_empty() || layer.len() > 3000 {
-                    break;
-                }
-            }
-        }
-    }
-    compared
-}
-
-fn model(world: &World, slice: Budget) -> Model<SMALL> {
+pub(super) fn model(world: &World, slice: Budget) -> Model<SMALL> {
     let (mut model, mut builder) = ModelBuilder::begin(world, &world.start()).expect("a small map");
     while !builder.advance(&mut model, world, &mut BudgetMeter::new(slice)) {}
     model
