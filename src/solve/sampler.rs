@@ -22,11 +22,7 @@ pub(super) struct Node {
 /// in order.
 #[derive(Debug, Default)]
 pub(super) struct CandidateSampler {
-    /// The deferred candidates, those that have been drawn, and from `drawn` to `count` the others.
-    candidates: Vec<Node>,
-    deferred: usize,
-    drawn: usize,
-    count: usize,
+    candidates: Candidates,
     /// True if all candidates fit into the layer.
     fits: bool,
     /// True if the threats move in the layer's tick.
@@ -36,6 +32,15 @@ pub(super) struct CandidateSampler {
     shares: Vec<(u32, u32)>,
     layer: u32,
     known: Fingerprints,
+}
+
+/// The deferred candidates, those that have been drawn, and from `drawn` to `count` the others.
+#[derive(Debug, Default)]
+struct Candidates {
+    nodes: Vec<Node>,
+    deferred: usize,
+    drawn: usize,
+    count: usize,
 }
 
 /// A hash table of fingerprints and layer numbers. Entries with an old layer number are free.
@@ -50,24 +55,25 @@ struct Fingerprints {
 impl CandidateSampler {
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
-        self.candidates.capacity() * size_of::<Node>() + self.known.entries.capacity() * size_of::<(u64, u32)>()
+        self.candidates.nodes.capacity() * size_of::<Node>() + self.known.entries.capacity() * size_of::<(u64, u32)>()
     }
 
     pub fn begin(&mut self, world: &World, frontier: &[State], width: usize) {
         let most = Move::ALL.len() * frontier.len();
-        if self.candidates.len() < most {
-            self.candidates.resize(most, Node { parent: 0, player_move: Move::Stay, tile: 0 });
+        let nodes = &mut self.candidates.nodes;
+        if nodes.len() < most {
+            nodes.resize(most, Node { parent: 0, player_move: Move::Stay, tile: 0 });
         }
-        let (candidates, mut count) = (&mut self.candidates[..most], 0);
+        let mut count = 0;
         for (parent, state) in (0..).zip(frontier) {
             let (tiles, possible) = world.tiles_after(state);
             for (player_move, tile) in Move::ALL.into_iter().zip(tiles) {
                 // Branchless: the node is always written, but it counts only if the move is possible.
-                candidates[count] = Node { parent, player_move, tile };
+                nodes[count] = Node { parent, player_move, tile };
                 count += usize::from(possible >> player_move as u8 & 1);
             }
         }
-        (self.deferred, self.drawn, self.count) = (0, 0, count);
+        (self.candidates.deferred, self.candidates.drawn, self.candidates.count) = (0, 0, count);
         self.fits = count <= width;
         self.threats_move = world.threats_move(&frontier[0]);
         self.share = (width / TILE_DIVISOR + 1) as u32;
@@ -83,30 +89,31 @@ impl CandidateSampler {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.drawn == self.count && self.deferred == 0
+        self.candidates.drawn == self.candidates.count && self.candidates.deferred == 0
     }
 
     #[inline]
     pub fn draw(&mut self, world: &World, frontier: &[State], random: &mut Generator) -> Option<Node> {
         loop {
-            if self.drawn == self.count {
-                if self.deferred == 0 {
+            let Candidates { nodes, deferred, drawn, count } = &mut self.candidates;
+            if drawn == count {
+                if *deferred == 0 {
                     return None;
                 }
-                (self.deferred, self.drawn, self.count, self.share) = (0, 0, self.deferred, u32::MAX);
+                (*count, *drawn, *deferred, self.share) = (*deferred, 0, 0, u32::MAX);
             }
             if !self.fits {
-                let picked = self.drawn + random.below(self.count - self.drawn);
-                self.candidates.swap(self.drawn, picked);
+                let picked = *drawn + random.below(*count - *drawn);
+                nodes.swap(*drawn, picked);
             }
-            let candidate = self.candidates[self.drawn];
-            self.drawn += 1;
+            let candidate = nodes[*drawn];
+            *drawn += 1;
             let is_last = self.fits || self.share == u32::MAX;
             if is_last || self.has_share(candidate.tile) && !self.is_risky(world, frontier, candidate) {
                 return Some(candidate);
             }
-            self.candidates[self.deferred] = candidate;
-            self.deferred += 1;
+            self.candidates.nodes[self.candidates.deferred] = candidate;
+            self.candidates.deferred += 1;
         }
     }
 
