@@ -18,11 +18,10 @@ use super::tiles::TileSet;
 use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::search::{BudgetMeter, Generator};
 
-/// Width of the beam, in combinations, in the first round of starts. Each round uses every
-/// [`Feature`] once. The width is small at first, because a narrow beam finds easy lines quickly,
-/// and quadruples from round to round, up to `WIDTH_LATER`.
-const WIDTH_MIN: usize = 4;
-const WIDTH_LATER: usize = 64;
+/// Width of the beam, in combinations, in the first rounds of starts; the last value holds for all
+/// later rounds. Each round uses every [`Feature`] once. The width is small at first, because a
+/// narrow beam finds easy lines quickly.
+const WIDTHS: [usize; 3] = [4, 16, 64];
 /// After 2^`NARROW_DOUBLINGS` starts, the width doubles whenever the number of starts doubles.
 const NARROW_DOUBLINGS: u32 = 7;
 
@@ -68,8 +67,7 @@ impl Feature {
 /// Returns the width of the beam away from dead ends. The starts are numbered from 1.
 fn width_at(start: usize) -> usize {
     let round = (start - 1) / Feature::TURNS.len();
-    let width = WIDTH_MIN.saturating_mul(4_usize.saturating_pow(round as u32)).min(WIDTH_LATER);
-    width << start.ilog2().saturating_sub(NARROW_DOUBLINGS)
+    WIDTHS[round.min(WIDTHS.len() - 1)] << start.ilog2().saturating_sub(NARROW_DOUBLINGS)
 }
 
 /// Returns `width` items of `order`: equally many of each kind if possible, and the first ones of
@@ -136,7 +134,7 @@ impl<const N: usize> SetBeam<N> {
             pace: Pace::start(start as usize),
             stack: Stack {
                 layers: vec![first],
-                len_max: options.memory_max_bytes / 8 / Layer::<N>::KEY_BYTES,
+                len_max: options.memory_part(1) / Layer::<N>::KEY_BYTES,
                 is_limited: false,
             },
             stepper: Stepper::default(),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::combination::{Combination, Slot, run_mask};
 use super::layer::{Cursor, Front, Layer, Lookup};
 use super::model::{Automaton, Model, Projection, StepContext};
+use super::options::SolverOptions;
 use super::proof::Step;
 use super::tiles::TileSet;
 use crate::game::{Move, State, Style, World};
@@ -54,16 +55,15 @@ impl<const N: usize> Knowledge<N> {
 
     /// Computes the places from which the player can survive the bulls, the goldfish and each single
     /// shark until the target. Takes over the known sets of `earlier`, because lines that reach the
-    /// target also reach an earlier one. Projections take at most a quarter of `memory_max_bytes`, and
-    /// known sets an eighth.
+    /// target also reach an earlier one.
     pub fn new(
         model: &Model<N>,
         tick: usize,
-        memory_max_bytes: usize,
+        options: SolverOptions,
         earlier: Option<&Self>,
         meter: &mut BudgetMeter,
     ) -> Result<Self, StopReason> {
-        let mut own = Self { max_bytes: memory_max_bytes / 8, ..Self::nothing(model, tick) };
+        let mut own = Self { max_bytes: options.memory_part(1), ..Self::nothing(model, tick) };
         for tick in (model.times.first_tick..tick).rev() {
             let landing = model.landing(tick, &own.allowed);
             own.allowed[tick] = own.allowed[tick].and(&model.board.reach(&landing));
@@ -72,7 +72,7 @@ impl<const N: usize> Knowledge<N> {
         let mut projections = vec![Projection::new(); model.automata.len()];
         let is_shark = |automaton: &&Automaton<N>| matches!(automaton, Automaton::Chaser { style: Style::Shark, .. });
         let sharks = model.automata.iter().zip(&mut projections).filter(|(automaton, _)| is_shark(automaton));
-        for (shark, projection) in sharks.take(memory_max_bytes / 4 / projection_bytes) {
+        for (shark, projection) in sharks.take(options.memory_part(2) / projection_bytes) {
             *projection = vec![Vec::new(); tick + 1];
             for tick in (model.times.first_tick..=tick).rev() {
                 meter.check()?;

@@ -19,6 +19,14 @@ impl Default for SolverOptions {
 }
 
 impl SolverOptions {
+    /// Returns a part of the memory, in eighths. One eighth is for the beam, for the survival search for
+    /// a target, for the known sets of a target, and for the layers of a narrow sweep. Two eighths are
+    /// for the projections of a target, and for the layers of a wide or reaching sweep. The exhaustive
+    /// search, which stores single states, has 32.
+    pub(super) fn memory_part(self, eighths: usize) -> usize {
+        (self.memory_max_bytes / 8).saturating_mul(eighths)
+    }
+
     /// Returns these options with at most 16 MiB of memory. Budgets of milliseconds need small
     /// layers, because updating all layers after a move and freeing them cannot be interrupted.
     #[must_use]

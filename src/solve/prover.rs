@@ -90,11 +90,11 @@ impl<const N: usize> Prover<N> {
         let last = usize::from(LAST_TICK);
         let tick_of = |target: &Option<Target<N>>| target.as_ref().map(|target| target.knowledge.tick);
         let (mut is_changed, is_open) = (false, high > last);
-        let (memory_max_bytes, [near, far_target]) = (self.options.memory_max_bytes, &mut self.targets);
+        let (options, [near, far_target]) = (self.options, &mut self.targets);
         if tick_of(near) != Some(low) {
             // After a move that is not the best one, the old target is later.
             let earlier = near.as_ref().filter(|target| target.knowledge.tick < low);
-            let target = Target::new(&self.model, low, memory_max_bytes, earlier, meter)?;
+            let target = Target::new(&self.model, low, options, earlier, meter)?;
             (*near, is_changed) = (Some(target), true);
         }
         let kept = tick_of(far_target).filter(|&tick| low < tick && tick < high);
@@ -107,7 +107,7 @@ impl<const N: usize> Prover<N> {
             if earlier.is_none() {
                 queue.drop_all(Aim::Far);
             }
-            let target = Target::new(&self.model, far, memory_max_bytes, earlier.or(near.as_ref()), meter)?;
+            let target = Target::new(&self.model, far, options, earlier.or(near.as_ref()), meter)?;
             (*far_target, is_changed) = (Some(target), true);
         }
         if is_changed {
@@ -184,7 +184,6 @@ impl<const N: usize> Prover<N> {
         let target = self.targets[job.aim as usize].as_mut().filter(|target| target.knowledge.tick > first_tick);
         let Some(target) = target else { return Ok(None) };
         let model = &self.model;
-        let eighth = self.options.memory_max_bytes / 8;
         let (all, draws) = model.masks();
         let task = if job.task == Task::Trial { Task::Wide { mask: all | draws, from: None } } else { job.task };
         let (first, joins, memory_max_bytes) = if let Task::Wide { mask, from } = task {
@@ -200,7 +199,7 @@ impl<const N: usize> Prover<N> {
                     front
                 }
             };
-            (first, Joins::AtFirst(mask), 2 * eighth)
+            (first, Joins::AtFirst(mask), self.options.memory_part(2))
         } else {
             let Some(start) = target.knowledge.bottleneck(model, &target.tried.starts, job.limit) else {
                 return Ok(None);
@@ -209,7 +208,11 @@ impl<const N: usize> Prover<N> {
             target.tried.starts.push(start);
             // The more work, the larger the layers that threats can join.
             let max_len = ((queue.total(job.aim) / WORK_PER_KEY) as usize).min(LARGE_LEN);
-            (target.knowledge.players(start.tick), Joins::WhileSmall { base: start.mask, max_len }, eighth)
+            (
+                target.knowledge.players(start.tick),
+                Joins::WhileSmall { base: start.mask, max_len },
+                self.options.memory_part(1),
+            )
         };
         let beyond_tick = usize::from(best.bound) - 1;
         let plan = Plan { first, joins, beyond_tick, kept_ticks: Vec::new(), memory_max_bytes };
@@ -241,7 +244,7 @@ impl<const N: usize> Prover<N> {
         let last_tick = kept_ticks[0];
         let mut nothing = Knowledge::nothing(&self.model, last_tick);
         let first = nothing.players(self.model.times.first_tick);
-        let memory_max_bytes = self.options.memory_max_bytes / 4;
+        let memory_max_bytes = self.options.memory_part(2);
         let plan = Plan { first, joins: Joins::AtFirst(mask), beyond_tick: 0, kept_ticks, memory_max_bytes };
         let (model, knowledge, stepper) = (&self.model, &mut nothing, &mut self.stepper);
         let end = Sweep { model, knowledge, plan: &plan, stepper, joins: Vec::new(), meter }.run()?;
@@ -289,11 +292,11 @@ impl<const N: usize> Target<N> {
     fn new(
         model: &Model<N>,
         tick: usize,
-        memory_max_bytes: usize,
+        options: SolverOptions,
         earlier: Option<&Self>,
         meter: &mut BudgetMeter,
     ) -> Result<Self, StopReason> {
-        let knowledge = Knowledge::new(model, tick, memory_max_bytes, earlier.map(|one| &one.knowledge), meter)?;
+        let knowledge = Knowledge::new(model, tick, options, earlier.map(|one| &one.knowledge), meter)?;
         // Sweeps for a target that is only a little earlier are not repeated.
         let close = earlier.map(|earlier| &earlier.tried).filter(|tried| tick <= tried.since + NEAR_TICKS);
         let (done, since) = close.map_or((Vec::new(), tick), |tried| (tried.done.clone(), tried.since));

@@ -78,7 +78,7 @@ impl<const N: usize> Prover<N> {
             return Err(invalid("a tick outside the game"));
         }
         let meter = &mut BudgetMeter::new(Budget::UNLIMITED);
-        let knowledge = Knowledge::new(&self.model, tick, self.options.memory_max_bytes, None, meter);
+        let knowledge = Knowledge::new(&self.model, tick, self.options, None, meter);
         let mut knowledge = knowledge.expect("the budget is unlimited");
         knowledge.steps = steps;
         for SavedSet { tick: at, target, mask, layer } in known {

@@ -16,9 +16,6 @@ use super::tuning::FIRST_WORK;
 use crate::game::{FIRST_TICK, LAST_TICK, Move, State, World};
 use crate::search::{Budget, BudgetMeter};
 
-/// The exhaustive search has this many times the memory of the prover.
-const EXHAUSTIVE_MEMORY_FACTOR: usize = 4;
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Full,
@@ -213,8 +210,7 @@ impl Solver {
             }
             Task::Neighbourhood => self.searches.neighbourhood.advance(world, root, &mut self.best, meter),
             Task::Exhaustive => {
-                let factor = if self.mode == Mode::Play { 0 } else { EXHAUSTIVE_MEMORY_FACTOR };
-                let memory_max_bytes = factor * self.options.memory_max_bytes;
+                let memory_max_bytes = self.options.memory_part(if self.mode == Mode::Play { 0 } else { 32 });
                 let search =
                     self.searches.exhaustive.get_or_insert_with(|| ExhaustiveSearch::new(root, memory_max_bytes));
                 let found = search.advance(world, meter);
@@ -258,7 +254,7 @@ impl Solver {
             Some(tick) if self.mode != Mode::Play => {
                 let begin = || {
                     *number += 1;
-                    let memory_max_bytes = self.options.memory_max_bytes / 8;
+                    let memory_max_bytes = self.options.memory_part(1);
                     let seed = self.options.seed.wrapping_add(*number);
                     (tick, SurvivalSearch::new(SolverOptions { seed, memory_max_bytes }))
                 };

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::combination::{Combination, Slot};
 use super::knowledge::{Knowledge, Known};
 use super::model::Model;
-use super::tuning::{KNOWN_TICKS, NEAR_TICKS};
+use super::tuning::{KNOWN_TICKS, NEAR_TICKS, SHARE};
 use crate::game::LAST_TICK;
 
-/// Sweeps begin to look for a start in a window of this many ticks.
-const WINDOW_TICKS: usize = 4 * NEAR_TICKS;
+/// Narrow sweeps begin to look for a start in a window of this many ticks.
+const WINDOW_TICKS: usize = SHARE as usize * NEAR_TICKS;
 
 /// A start of a narrow sweep: the tick and the mask of a known set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -23,11 +23,10 @@ use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Budget, BudgetMeter, Generator};
 
 const BEAM_WIDTH_MIN: usize = 1;
+/// Minimum number of ticks by which the search backtracks. A new layer is a *checkpoint* if its depth
+/// is a multiple of this number. Apart from the last layer, only checkpoints keep their states.
 const BACKTRACK_TICKS_MIN: usize = 8;
 const WIDE_TICKS: usize = 4;
-/// A new layer is a *checkpoint* if its depth is a multiple of this number. Apart from the last
-/// layer, only checkpoints keep their states.
-const CHECKPOINT_TICKS: usize = 8;
 
 /// A condition that each step of a line must meet.
 pub(crate) trait Filter {
@@ -361,7 +360,7 @@ impl SurvivalSearch {
             return Growth::Died(death);
         }
         std::mem::swap(&mut self.tree.frontier, &mut self.tree.next);
-        let is_checkpoint = self.tree.layers.len().is_multiple_of(CHECKPOINT_TICKS);
+        let is_checkpoint = self.tree.layers.len().is_multiple_of(BACKTRACK_TICKS_MIN);
         let first_checkpoint_state = self.tree.checkpoint_states.len();
         self.tree.layers.push(Layer { first_node, first_checkpoint_state, is_checkpoint, complete });
         if is_checkpoint {

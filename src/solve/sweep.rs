@@ -9,7 +9,7 @@ use super::model::Model;
 use super::proof::Step;
 use super::stepper::Stepper;
 use super::tiles::TileSet;
-use super::tuning::{FIRST_WORK, KNOWN_TICKS, LARGE_LEN, SAME_SHARE, SMALL_STATES};
+use super::tuning::{FIRST_WORK, KNOWN_TICKS, LARGE_LEN, SAME_SHARE, SHARE, SMALL_STATES};
 use crate::search::{BudgetMeter, StopReason};
 
 /// The threats that join a sweep, and the ticks in which they join.
@@ -130,7 +130,7 @@ impl<const N: usize> Sweep<'_, N> {
         if !self.plan.kept_ticks.is_empty() {
             return Ok(End::Reached(reached));
         }
-        let work = FIRST_WORK.max((self.meter.ticks() - begin) / 4);
+        let work = FIRST_WORK.max((self.meter.ticks() - begin) / SHARE);
         let joins = self.joins.len();
         let beyond = if front.tick == target { self.beyond(&front, work) } else { None };
         self.joins.truncate(joins);

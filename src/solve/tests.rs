@@ -22,6 +22,10 @@ pub(super) fn unlimited() -> BudgetMeter {
     BudgetMeter::new(Budget::UNLIMITED)
 }
 
+pub(super) fn options(memory_max_bytes: usize) -> SolverOptions {
+    SolverOptions { seed: 0, memory_max_bytes }
+}
+
 pub(super) fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<Item = World> {
     let (sizes, threats) = (sizes.to_vec(), threats.to_vec());
     (0..count).map(move |index| {
@@ -186,7 +190,8 @@ fn projections_keep_to_their_memory() {
     let world = worlds(&[(15, 13)], &[18], 1).next().expect("a map");
     let model = model(&world, Budget::UNLIMITED);
     let bytes = [0, 1 << 20, 64 << 20, 1 << 30].map(|memory_max_bytes| {
-        let knowledge = Knowledge::new(&model, 2000, memory_max_bytes, None, &mut unlimited()).expect("no limit");
+        let knowledge =
+            Knowledge::new(&model, 2000, options(memory_max_bytes), None, &mut unlimited()).expect("no limit");
         let bytes = knowledge.projection_bytes();
         assert!(bytes <= memory_max_bytes, "{bytes} of {memory_max_bytes}");
         bytes
@@ -213,7 +218,7 @@ fn check_beam(maps: u64, rounds: usize) -> (usize, u16) {
     for (index, world) in worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 4], maps).enumerate() {
         let root = world.start();
         let model = model(&world, Budget::UNLIMITED);
-        let knowledge = Knowledge::new(&model, 2000, 1 << 20, None, &mut unlimited()).expect("no limit");
+        let knowledge = Knowledge::new(&model, 2000, options(1 << 20), None, &mut unlimited()).expect("no limit");
         assert!(!model.has_excess_threats());
         let mut beam =
             SetBeam::new(&model, &world, &root, SolverOptions { seed: index as u64, memory_max_bytes: 8 << 20 }, 1);

@@ -1,21 +1,24 @@
-//! The tuned constants of the solver. They decide how soon a result is found, not whether it is
-//! correct. `docs/records/proofs.md` has the measurements.
+//! The tuned constants of the queue and of the sweeps. They decide how soon a result is found, not
+//! whether it is correct. `docs/records/proofs.md` has measurements. The searches for lines have
+//! their own constants, in `beam`, `sampler` and `survival`.
 
-/// The limit of a new job, in simulated ticks: enough work to decide easy targets, and about ten
-/// milliseconds.
+/// The unit of limits, in simulated ticks: about ten milliseconds, enough to decide easy targets. The
+/// limit of a new job is a small multiple of it. Jobs with this limit are only tried out.
 pub(super) const FIRST_WORK: u64 = 100_000;
 
 /// Threats may join a narrow sweep as long as its layer has at most one combination per
-/// `WORK_PER_KEY` simulated ticks of work on its target so far.
+/// `WORK_PER_KEY` simulated ticks of work on its target so far, and at most `LARGE_LEN`. The first
+/// threat always joins.
 pub(super) const WORK_PER_KEY: u64 = 250;
 
-/// Number of combinations in a large layer. A threat joins a sweep only if the layer stays smaller,
-/// and reachable layers are kept only if they are smaller. A long backward pass ends at a large
-/// layer, because few sweeps start there.
+/// Number of combinations in a large layer. Of the reachable layers, only the last one is kept even if
+/// it is larger. A long backward pass ends at a layer of twice this size, or at a large layer from
+/// which it drops few states, because few sweeps start there.
 pub(super) const LARGE_LEN: usize = 20_000;
 
-/// Sweeps that start closer together than this repeat each other, and a sweep that starts closer to
-/// the target proves little.
+/// Sweeps that start closer together than this, with the same threats, repeat each other, and a sweep
+/// that starts closer to the target proves little. Targets that are closer together share the list of
+/// sweeps that are done.
 pub(super) const NEAR_TICKS: usize = 30;
 
 /// If less than one in `SAME_SHARE` of a layer's states was dropped, the layer counts as the same.
@@ -27,7 +30,8 @@ pub(super) const KNOWN_TICKS: usize = 5;
 /// A layer with fewer states than this is small.
 pub(super) const SMALL_STATES: u64 = 512;
 
-/// The work on the less important target, and that of the search over single states, counts this
-/// many times. A sweep for the more important target may take this many times the work done
-/// for it so far.
+/// Work on the less important target counts this many times, and so does the work of the survival
+/// search. A sweep for the more important target may take this many times the work done for it so
+/// far. A sweep beyond its target may take one in this many ticks of work of the way to the target.
+/// Narrow sweeps look for a start in windows of this many times `NEAR_TICKS`.
 pub(super) const SHARE: u64 = 4;

@@ -4,7 +4,7 @@ use super::*;
 use crate::search::Budget;
 use crate::solve::combination::Slot;
 use crate::solve::knowledge::{Knowledge, index};
-use crate::solve::tests::{model, unlimited, worlds};
+use crate::solve::tests::{model, options, unlimited, worlds};
 
 #[test]
 fn runs_have_the_successors_of_their_combinations() {
@@ -22,7 +22,7 @@ fn check_runs(sizes: &[(i32, i32)], threats: &[usize], maps: u64) -> usize {
     let mut compared = 0;
     for (number, world) in worlds(sizes, threats, maps).enumerate() {
         let model = model(&world, Budget::UNLIMITED);
-        let knowledge = Knowledge::new(&model, 300, 1 << 20, None, &mut unlimited()).expect("no limit");
+        let knowledge = Knowledge::new(&model, 300, options(1 << 20), None, &mut unlimited()).expect("no limit");
         // The masks select all threats, all threats with counted draws, and all but the first.
         let (all, _) = model.masks();
         let first = model.slots.first().map_or(0, Slot::mask);
