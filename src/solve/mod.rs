@@ -6,18 +6,27 @@
 //! A solver has one *queue* of *jobs*, and at most two *targets*. For each target, a tick, it
 //! determines whether the player can be alive at the start of this tick. The near target is the
 //! tick in which the longest line ends. The far target is the last tick of the game or, once a
-//! bound excludes it, the middle between the line and the bound. A job either searches for lines or
-//! runs one *sweep*, for one of the targets. The queue runs the job of the kind that has cost the
-//! least work for its target so far, where every kind starts with `FIRST_WORK`. Work on the less
-//! important target (the near one until the end of the game is excluded, then the far one) counts
-//! `SHARE` times; the survival search's own work counts `SHARE` times as well. So cheap jobs run
-//! first, and expensive ones wait until the others have cost as much. A search continues where it
-//! stopped. A sweep may take `SHARE` times the work done for its target so far (as much for the
-//! less important target). If it reaches this limit, its work is lost, and it returns to the queue
-//! with twice the limit. The sweeps that are probably cheap are first tried out with a limit of
-//! `FIRST_WORK`. One of them, the *trial*, is for early targets, has all threats, and is not
-//! repeated. A sweep that ends leaves *known sets*, which make later sweeps and searches for the
-//! target cheaper.
+//! bound excludes it, the middle between the line and the bound; it stays until it is decided. The
+//! far target is the more important one until the last tick is excluded, and then the near one is.
+//!
+//! A job either searches for lines or runs one *sweep*, for one of the targets. There are five kinds:
+//! the survival search; the beam search or, instead, the large neighbourhood search; the exhaustive
+//! search; wide and reaching sweeps; narrow sweeps. The queue runs the job of the kind that has cost
+//! the least work for its target so far, where every kind starts with `FIRST_WORK`. Of a kind, the
+//! job with the lowest limit is next. Each target has its own count of work, which goes on when the
+//! target moves. Work on the less important target counts `SHARE` times, and so does the work of
+//! the survival search. The large neighbourhood search and the exhaustive search have no target, and
+//! their work counts once. So cheap jobs run first, and expensive ones wait until the others have
+//! cost as much.
+//!
+//! A search continues where it stopped, but the survival search begins again when its target moves.
+//! A sweep may take `SHARE` times the work done for its target so far; for the less important
+//! target, only this work. If the sweep reaches its limit, its forward pass is lost, but not the
+//! known sets of an unfinished backward pass. The sweep returns to the queue with twice its limit.
+//! Sweeps with a limit of `FIRST_WORK` are only tried out: their limit is not raised. One of them,
+//! the *trial*, is for early targets, has all threats, and is given up at its limit. A sweep with a
+//! layer that does not fit into the memory is given up, too. A sweep that ends leaves *known sets*,
+//! which make later sweeps and searches for the target cheaper.
 //!
 //! # Why bounds hold
 //!
@@ -43,12 +52,13 @@
 //!   states of the tick if it has any, otherwise with every key that it can have under some
 //!   sequence of player moves (its *closure*).
 //! * *Sweep* (`sweep`): steps a layer forwards from tick to tick and drops states outside the known
-//!   sets. Without states left, the target is out of reach. Otherwise the sweep goes back and drops
-//!   the states that do not lead to its last layer; the others become known sets. A *wide* sweep has
-//!   all of its threats from the first tick. A *narrow* sweep starts at a *bottleneck*, a tick at
-//!   which a known set has few states, and threats join it while it stays small. A *reaching* sweep
-//!   has no target: its layers are the states that can be reached at some ticks, from which wide
-//!   sweeps for late targets start.
+//!   sets. Without states left, the target is out of reach. Otherwise the sweep turns back at the
+//!   target, or earlier at a known set of which it has almost all states. It drops the states that
+//!   do not lead to its last layer; the others become known sets. A *wide* sweep has all of its
+//!   threats from the first tick. A *narrow* sweep starts at a *bottleneck*, a tick at which a known
+//!   set has few states, and threats join it while it stays small. A *reaching* sweep has no target:
+//!   its layers are the states that can be reached at some ticks. Wide sweeps for late targets can
+//!   start from these layers.
 //! * *Projection* (`projection`): for each tick and each tile of a shark, the places from which the
 //!   player can survive against this shark until the target.
 //! * *Counted draws*: a wide sweep can count how often each hawk has drawn a post. The count
@@ -56,9 +66,10 @@
 //! * *Work*: processed combinations and simulated ticks. A [`BudgetMeter`](crate::search::BudgetMeter)
 //!   counts both as ticks.
 //!
-//! Lines come from the survival search over single states (`survival`), a beam search over
-//! combinations (`beam`) or, if one combination cannot hold all threats, a large neighbourhood
-//! search and an exhaustive search. The first two skip the states that the known sets exclude.
+//! Lines come from the survival search over single states (`survival`) and a beam search over
+//! combinations (`beam`). These skip the states that the known sets exclude. If one combination
+//! cannot hold all threats, or there are no automata for the map, a large neighbourhood search
+//! (`neighbourhood`) and an exhaustive search (`exhaustive`) take the place of the beam.
 //!
 //! The approach follows merge-and-shrink heuristics for unsolvability (Hoffmann, Kissmann,
 //! Torralba: "Distance"? Who Cares? Tailoring Merge-and-Shrink Heuristics to Detect Unsolvability,

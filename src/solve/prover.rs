@@ -80,8 +80,9 @@ impl<const N: usize> Prover<N> {
         self.targets[aim as usize].as_ref()
     }
 
-    /// Moves the targets to the best line and bound. Adds jobs for new targets and drops those for
-    /// targets that are decided.
+    /// Moves the targets to the best line and bound, and adds the jobs that are missing. Drops the jobs
+    /// for the far target if there is none or it moves to an earlier tick. All other jobs stay in the
+    /// queue for the new target.
     pub fn aim(&mut self, best: &Solution, queue: &mut Queue, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         if self.builder.is_some() {
             return Ok(());
@@ -130,8 +131,8 @@ impl<const N: usize> Prover<N> {
     }
 
     /// Returns the jobs for a target, each with its estimated cost in multiples of `FIRST_WORK`. While
-    /// the end of the game is not ruled out, the near target has no wide sweeps, because longer lines
-    /// will probably replace it.
+    /// the end of the game is not ruled out, the near target has only the cheapest wide sweeps, because
+    /// longer lines will probably replace it.
     fn tasks(&self, aim: Aim, target_tick: usize, is_open: bool) -> Vec<(Task, u64)> {
         let ticks = self.model.reach_ticks();
         let first_tick = self.model.times.first_tick;

@@ -62,7 +62,7 @@ impl Task {
 pub(super) struct Job {
     pub task: Task,
     pub aim: Aim,
-    /// The estimated cost and the limit of the job, in simulated ticks.
+    /// The limit of the job, in simulated ticks; at first a multiple of its estimated cost.
     pub limit: u64,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Job {
 pub(super) struct Queue {
     #[serde(deserialize_with = "short_list")]
     jobs: Vec<Job>,
-    /// The work so far, by aim and kind of task.
+    /// The work so far, by aim and kind of task. It keeps counting when a target moves.
     work: [[u64; 5]; 2],
 }
 
@@ -82,11 +82,11 @@ impl Queue {
         }
     }
 
-    /// Takes a job of the kind that has taken the least work so far. Of the jobs of a kind, takes the
-    /// one with the lowest estimated cost; of equal ones, the first that was added. `main` is the
-    /// more important target, if there are targets. A sweep for it may take `SHARE` times as much
-    /// work as all jobs for it so far, and a sweep for the other target as much, unless a sweep is
-    /// only tried out, with a limit of `FIRST_WORK`.
+    /// Takes a job of the kind that has taken the least work for its target so far. Of the jobs of a
+    /// kind, takes the one with the lowest limit; of equal ones, the first that was added. `main` is the
+    /// more important target, if there are targets. Raises the limit of a sweep, unless it is
+    /// `FIRST_WORK`, to `SHARE` times the work of all jobs for its target so far, or for the less
+    /// important target to the same work.
     pub fn pop(&mut self, main: Option<Aim>) -> Option<Job> {
         let cost = |job: &Job| {
             let weight = match (job.task, main) {

@@ -52,7 +52,8 @@ pub struct Solution {
     pub bound: u16,
     /// The part of the budget that this call used, in simulated ticks.
     pub simulated_ticks: u64,
-    /// The proof of the bound; `None` if the bound is 2001 or an exhaustive search has proven it.
+    /// The proof of the bound. `None` if the bound is 2001, or if a search that skips no states has
+    /// proven it.
     pub proof: Option<Proof>,
 }
 

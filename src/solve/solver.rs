@@ -182,7 +182,7 @@ impl Solver {
         meter.add_search(own.ticks());
         self.queue.count(&job, own.ticks());
         if !is_done {
-            // A job that the budget interrupted keeps its limit. A search for lines continues.
+            // A sweep that the budget interrupted keeps its limit. A search for lines continues.
             let left = job.limit.saturating_sub(own.ticks());
             let limit = match left {
                 0 if job.task.is_search() => FIRST_WORK,

@@ -141,8 +141,8 @@ impl<const N: usize> Sweep<'_, N> {
         }
     }
 
-    /// Continues from the target without known sets, at most with as much work as it took to reach
-    /// the target. Returns the step if no state is left.
+    /// Continues from the target to ticks without known sets until it has done `work`. Returns the step
+    /// if no state is left.
     fn beyond(&mut self, front: &Front<N>, work: u64) -> Option<Step> {
         let stop = self.meter.ticks() + work;
         let mut front = front.clone();

@@ -1,6 +1,7 @@
 //! The tuned constants of the queue and of the sweeps. They decide how soon a result is found, not
 //! whether it is correct. `docs/records/proofs.md` has measurements. The searches for lines have
-//! their own constants, in `beam`, `sampler` and `survival`.
+//! their own constants, in `beam`, `sampler` and `survival`. The estimated costs of jobs are in
+//! `prover`, and the parts of the memory in `options`.
 
 /// The unit of limits, in simulated ticks: about ten milliseconds, enough to decide easy targets. The
 /// limit of a new job is a small multiple of it. Jobs with this limit are only tried out.
