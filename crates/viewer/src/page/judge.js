@@ -245,7 +245,7 @@ class Trainer {
     element("trainer").textContent = text;
     element("training").dataset.kind = kind;
     element("training").hidden = false;
-    element("next-fault").textContent = this.at + 1 < this.faults.length ? "Next one" : "Done";
+    element("next-fault").textContent = this.at + 1 < this.faults.length ? "Next one" : this.isTrying ? "Skip" : "Done";
     this.judge.show();
   }
 
