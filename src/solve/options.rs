@@ -19,10 +19,10 @@ impl Default for SolverOptions {
 }
 
 impl SolverOptions {
-    /// Returns a part of the memory, in eighths. One eighth is for the beam, for the survival search for
-    /// a target, for the known sets of a target, and for the layers of a narrow sweep. Two eighths are
-    /// for the projections of a target, and for the layers of a wide or reaching sweep. The exhaustive
-    /// search, which stores single states, has 32.
+    /// Returns a part of the memory, in eighths. These get one eighth each: the beam, a target's survival
+    /// search, a target's known sets, and the layers of a narrow sweep. A target's projections and the
+    /// layers of a wide or reaching sweep get two each, and the exhaustive search, which stores single
+    /// states, gets 32.
     pub(super) fn memory_part(self, eighths: usize) -> usize {
         (self.memory_max_bytes / 8).saturating_mul(eighths)
     }
