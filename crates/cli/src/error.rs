@@ -8,6 +8,8 @@ use getaway::map::MapError;
 use getaway::recording::RecordingError;
 use getaway_arena::{BridgeError, DatasetError, GameError, LadderError, SeriesError};
 
+pub type Result<T = (), E = CliError> = std::result::Result<T, E>;
+
 /// The error of a command. Every other error converts into it, so it is not a [`std::error::Error`].
 #[derive(Debug)]
 pub enum CliError {
@@ -73,27 +75,39 @@ impl<E: Error + 'static> From<E> for CliError {
     }
 }
 
+/// Formats the text of a [`CliError::Input`].
+macro_rules! invalid {
+    ($($text:tt)*) => { $crate::CliError::Input(format!($($text)*)) };
+}
+pub(crate) use invalid;
+
+/// Formats the text of a [`CliError::Check`].
+macro_rules! failed {
+    ($($text:tt)*) => { $crate::CliError::Check(format!($($text)*)) };
+}
+pub(crate) use failed;
+
 /// Returns the error of an invalid or unusable file.
 pub(crate) fn at(path: &Path, error: impl fmt::Display) -> CliError {
-    CliError::Input(format!("{}: {error}", path.display()))
+    invalid!("{}: {error}", path.display())
 }
 
 pub(crate) fn exists(path: &Path) -> CliError {
-    CliError::Input(format!("{} already exists (use --force to overwrite it)", path.display()))
+    invalid!("{} already exists (use --force to overwrite it)", path.display())
 }
 
 /// Maximum size in bytes of rules, memory, certificate and requirements files.
 pub(crate) const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CliError {
-    CliError::Input(format!("cannot read {}: {error}", path.display()))
+    invalid!("cannot read {}: {error}", path.display())
 }
 
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> CliError {
     let text = error.to_string();
     // The crate tempfile appends the path of the temporary file, which does not help the user.
     let cause = text.split(" at path \"").next().unwrap_or(&text);
-    CliError::Input(format!("cannot write {}: {cause}", path.display()))
+    invalid!("cannot write {}: {cause}", path.display())
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ mod series;
 
 use commands::Command;
 use commands::ladder_settings::Settings;
-pub use error::CliError;
+pub use error::{CliError, Result};
+use error::{failed, invalid};
 use output::{Stdout, Terminal, note, shell_quoted, width};
 pub use series::stop_on_interrupt;
 
@@ -72,10 +73,7 @@ fn parse_with_saved_settings(command: &mut clap::Command, mut arguments: Vec<OsS
 /// Parses the arguments of the program `P`, calls `run`, reports an error, and returns the exit
 /// code. `arguments` starts with the program's name. `run` also gets the command line, quoted for a
 /// shell.
-pub fn run_program<P: Parser>(
-    arguments: Vec<OsString>,
-    run: impl FnOnce(&P, String, &mut Stdout) -> Result<(), CliError>,
-) -> u8 {
+pub fn run_program<P: Parser>(arguments: Vec<OsString>, run: impl FnOnce(&P, String, &mut Stdout) -> Result) -> u8 {
     let parse =
         |command: &mut clap::Command, arguments| P::from_arg_matches(&command.try_get_matches_from_mut(arguments)?);
     run_parsed(arguments, parse, run)
@@ -84,7 +82,7 @@ pub fn run_program<P: Parser>(
 fn run_parsed<P: Parser>(
     arguments: Vec<OsString>,
     parse: impl FnOnce(&mut clap::Command, Vec<OsString>) -> Result<P, clap::Error>,
-    run: impl FnOnce(&P, String, &mut Stdout) -> Result<(), CliError>,
+    run: impl FnOnce(&P, String, &mut Stdout) -> Result,
 ) -> u8 {
     let mut command = complete(P::command());
     let words = arguments.iter().skip(1).map(|word| shell_quoted(&word.to_string_lossy()));
@@ -118,7 +116,7 @@ fn complete(command: clap::Command) -> clap::Command {
     command.term_width(width().unwrap_or(HELP_WIDTH)).mut_args(of_option).mut_subcommands(complete)
 }
 
-fn report_usage(error: &clap::Error, mut command: clap::Command) -> Result<(), CliError> {
+fn report_usage(error: &clap::Error, mut command: clap::Command) -> Result {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(error.print()?),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Ok(command.print_help()?),
@@ -129,7 +127,7 @@ fn report_usage(error: &clap::Error, mut command: clap::Command) -> Result<(), C
             let what = what.replace("\n\n  tip: ", "; ");
             let words: Vec<&str> = what.split_whitespace().collect();
             let line = words.join(" ");
-            Err(CliError::Input(format!("{} (try --help)", line.strip_prefix("error: ").unwrap_or(&line))))
+            Err(invalid!("{} (try --help)", line.strip_prefix("error: ").unwrap_or(&line)))
         }
     }
 }

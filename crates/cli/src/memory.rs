@@ -11,9 +11,9 @@ use getaway::files;
 use getaway::game::Rules;
 use getaway_runs::FileKind;
 
-use crate::CliError;
 use crate::error::{TEXT_BYTES_MAX, at, unreadable};
 use crate::output::OutputFile;
+use crate::{CliError, Result};
 
 const KIND: FileKind = FileKind { name: "memory", version: 1 };
 
@@ -27,7 +27,7 @@ struct MemoryFile {
 
 /// Returns a new memory if the file is missing. The memory's `no_jump` is that of `played`, not of
 /// the file. Fails if the file cannot be read or written, or is not a valid memory.
-pub(crate) fn read(path: &Path, played: &Rules) -> Result<Memory, CliError> {
+pub(crate) fn read(path: &Path, played: &Rules) -> Result<Memory> {
     KIND.check_replaceable(path, TEXT_BYTES_MAX).map_err(CliError::input)?;
     let memory = match files::read_text(path, TEXT_BYTES_MAX) {
         Ok(text) => serde_json::from_str::<MemoryFile>(&text).map_err(|error| at(path, error))?.memory,
@@ -39,7 +39,7 @@ pub(crate) fn read(path: &Path, played: &Rules) -> Result<Memory, CliError> {
     Ok(Memory { rules: Rules { no_jump: played.no_jump, ..memory.rules }, ..memory })
 }
 
-pub(crate) fn write(memory: &Memory, path: &Path) -> Result<(), CliError> {
+pub(crate) fn write(memory: &Memory, path: &Path) -> Result {
     let file = MemoryFile { getaway: KIND.name.to_owned(), version: KIND.version, memory: memory.clone() };
     let text = serde_json::to_string(&file)? + "\n";
     OutputFile::over(path).write(text.as_bytes())

@@ -21,9 +21,9 @@ use getaway::game::{Layout, Rules, World};
 use getaway::solve::{Solver, SolverOptions};
 use getaway_runs::{FileKind, JournalError, fnv, lock, partial_file};
 
-use crate::CliError;
 use crate::error::{unreadable, unwritable};
 use crate::output::note;
+use crate::{CliError, Result, invalid};
 
 const KIND: FileKind = FileKind { name: "solve", version: 2 };
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -60,13 +60,13 @@ pub(crate) struct SearchFile {
 
 impl SearchFile {
     /// Opens or creates a file. Returns it with a solver that starts or continues the search.
-    pub fn open(path: &Path, world: &World, options: SolverOptions) -> Result<(Self, Solver), CliError> {
+    pub fn open(path: &Path, world: &World, options: SolverOptions) -> Result<(Self, Solver)> {
         KIND.check_replaceable(path, FILE_BYTES_MAX).map_err(CliError::input)?;
         let (locked, header, solver) = match files::open(path, FILE_BYTES_MAX) {
             Ok(file) => {
                 let (file, bytes) = read_locked(path, file)?;
                 let restored = restore(&bytes, world, options);
-                let (header, solver) = restored.map_err(|why| CliError::Input(format!("{}{why}", path.display())))?;
+                let (header, solver) = restored.map_err(|why| invalid!("{}{why}", path.display()))?;
                 (Some(file), header, solver)
             }
             Err(error) if error.kind() == ErrorKind::NotFound => (None, Header::new(world), Solver::new(options)),
@@ -97,7 +97,7 @@ impl SearchFile {
     }
 
     /// Saves the search. If this fails or is interrupted, the file stays as it was.
-    pub fn save(&mut self, solver: &Solver) -> Result<(), CliError> {
+    pub fn save(&mut self, solver: &Solver) -> Result {
         self.saved = Instant::now();
         let elapsed = self.before.unwrap_or_default() + self.started.elapsed();
         self.header.elapsed_ms = elapsed.as_millis().try_into().unwrap_or(u64::MAX);
@@ -129,7 +129,7 @@ impl SearchFile {
 }
 
 /// Locks a file and reads it. Fails if another run has it locked, or has just replaced it.
-fn read_locked(path: &Path, mut file: io::Take<File>) -> Result<(File, Vec<u8>), CliError> {
+fn read_locked(path: &Path, mut file: io::Take<File>) -> Result<(File, Vec<u8>)> {
     lock(path, file.get_ref())?;
     let mut bytes = Vec::new();
     let read = file.read_to_end(&mut bytes).and_then(|_| is_at(path, file.get_ref()));

@@ -8,7 +8,7 @@ use getaway::game::{State, World};
 use getaway_arena::{Answer, ExternalHost, ExternalOptions, ExternalRecord, Failure, PlayedGame, Player, STARTUP_TIME};
 
 use super::integer;
-use crate::CliError;
+use crate::{Result, failed};
 
 /// Limit on `--tick-ms`, `--bot-start-ms` and `--bot-cpu-ms`: one hour. A larger value is probably a typo.
 const MAX_TICK_MS: u64 = 3_600_000;
@@ -64,7 +64,7 @@ impl BotArgs {
         player: &mut Player,
         world: &World,
         watch: &mut dyn FnMut(&State, Answer<'_>),
-    ) -> Result<PlayedGame, CliError> {
+    ) -> Result<PlayedGame> {
         let host = ExternalHost::new(self.options());
         let played = player.play(world, (&host, "bot.log"), &|| false, watch)?;
         Ok(played.expect("the game was not stopped"))
@@ -88,11 +88,9 @@ impl ExternalArgs {
     }
 }
 
-pub(crate) fn bot_failure(record: &ExternalRecord) -> Result<(), CliError> {
+pub(crate) fn bot_failure(record: &ExternalRecord) -> Result {
     match &record.failure {
-        Some(Failure { kind, tick, detail }) => {
-            Err(CliError::Check(format!("the bot {kind} at tick {tick}: {detail}")))
-        }
+        Some(Failure { kind, tick, detail }) => Err(failed!("the bot {kind} at tick {tick}: {detail}")),
         None => Ok(()),
     }
 }

@@ -1,18 +1,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::CliError;
+use crate::Result;
 use crate::error::{at, unreadable};
 
 /// Replaces each folder by its files with one of these endings, sorted. With `is_deep`, includes those
 /// of its subfolders. Skips hidden files, such as `._a.jsonl` on a Mac. Fails with the text `expected`
 /// if a folder has no such file.
-pub(crate) fn input_files(
-    paths: &[PathBuf],
-    endings: &[&str],
-    is_deep: bool,
-    expected: &str,
-) -> Result<Vec<PathBuf>, CliError> {
+pub(crate) fn input_files(paths: &[PathBuf], endings: &[&str], is_deep: bool, expected: &str) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {
         let before = files.len();
@@ -29,7 +24,7 @@ pub(crate) fn input_files(
     Ok(files)
 }
 
-fn add_files(folder: &Path, endings: &[&str], is_deep: bool, files: &mut Vec<PathBuf>) -> Result<(), CliError> {
+fn add_files(folder: &Path, endings: &[&str], is_deep: bool, files: &mut Vec<PathBuf>) -> Result {
     let failed = |error| unreadable(folder, &error);
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();

@@ -4,8 +4,8 @@ use clap::Args;
 use getaway::game::{Rules, World};
 use getaway::map::{Map, MapEntry, MapLibrary};
 
-use crate::CliError;
 use crate::output::shell_quoted;
+use crate::{Result, invalid};
 
 #[derive(Args, Clone, Debug)]
 pub struct MapArgs {
@@ -17,14 +17,14 @@ pub struct MapArgs {
 impl MapArgs {
     /// Returns [`MapLibrary::with_bundled`] for the folders of `--maps`. Fails if a folder has no
     /// maps or cannot be listed.
-    pub fn library(&self) -> Result<MapLibrary, CliError> {
+    pub fn library(&self) -> Result<MapLibrary> {
         self.check()?;
         Ok(MapLibrary::with_bundled(&self.dirs))
     }
 
     /// Returns the maps with these names or paths. If `names` is empty, returns the maps of every
     /// `--maps DIR`, or those of [`MapLibrary::with_bundled`] if the option is not given.
-    pub fn load(&self, names: &[String]) -> Result<Vec<Map>, CliError> {
+    pub fn load(&self, names: &[String]) -> Result<Vec<Map>> {
         let library = self.library()?;
         if !names.is_empty() {
             return Ok(names.iter().map(|name| library.find(name)).collect::<Result<_, _>>()?);
@@ -33,13 +33,13 @@ impl MapArgs {
         Ok(library.list()?.iter().map(MapEntry::load).collect::<Result<_, _>>()?)
     }
 
-    pub fn find(&self, name_or_path: &str) -> Result<Map, CliError> {
+    pub fn find(&self, name_or_path: &str) -> Result<Map> {
         Ok(self.library()?.find(name_or_path)?)
     }
 
     /// Fails if a folder has no maps or cannot be listed. If the folder has no maps, but its
     /// subfolder `maps` or its parent has some, the error says so.
-    fn check(&self) -> Result<(), CliError> {
+    fn check(&self) -> Result {
         let has_maps = |dir: &Path| MapLibrary::new([dir]).list().map(|entries| !entries.is_empty());
         for dir in &self.dirs {
             if has_maps(dir)? {
@@ -50,10 +50,10 @@ impl MapArgs {
                 Some(near) => format!("; there are maps in {}", near.display()),
                 None => String::new(),
             };
-            return Err(CliError::Input(format!(
+            return Err(invalid!(
                 "no maps in {}: expected a folder with one subfolder or text file per map{advice}",
                 dir.display()
-            )));
+            ));
         }
         Ok(())
     }
@@ -70,7 +70,7 @@ pub(crate) struct SeriesMapArgs {
 }
 
 impl SeriesMapArgs {
-    pub fn load(&self) -> Result<Vec<Map>, CliError> {
+    pub fn load(&self) -> Result<Vec<Map>> {
         self.library.load(&self.names)
     }
 }
@@ -84,15 +84,15 @@ pub(crate) struct PositionalMaps {
 
 impl PositionalMaps {
     /// Fails if there are positional maps.
-    pub fn refuse(&self) -> Result<(), CliError> {
+    pub fn refuse(&self) -> Result {
         if self.positional.is_empty() {
             return Ok(());
         }
         let options: Vec<String> = self.positional.iter().map(|map| format!("--map {}", shell_quoted(map))).collect();
-        Err(CliError::Input(format!("{}: maps are given as {}", self.positional.join(" "), options.join(" "))))
+        Err(invalid!("{}: maps are given as {}", self.positional.join(" "), options.join(" ")))
     }
 }
 
-pub(crate) fn world_of(map: &Map, rules: &Rules) -> Result<World, CliError> {
-    World::new(&map.layout, rules).map_err(|error| CliError::Input(format!("{}: {error}", map.name)))
+pub(crate) fn world_of(map: &Map, rules: &Rules) -> Result<World> {
+    World::new(&map.layout, rules).map_err(|error| invalid!("{}: {error}", map.name))
 }

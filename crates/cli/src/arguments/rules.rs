@@ -6,7 +6,7 @@ use serde_json::Value;
 use getaway::files;
 use getaway::game::Rules;
 
-use crate::CliError;
+use crate::Result;
 use crate::error::{TEXT_BYTES_MAX, at, unreadable};
 use crate::output::shell_quoted;
 
@@ -21,12 +21,12 @@ pub struct RulesArgs {
 }
 
 impl RulesArgs {
-    pub fn rules(&self) -> Result<Rules, CliError> {
+    pub fn rules(&self) -> Result<Rules> {
         let rules = self.file.as_deref().map_or(Ok(Rules::BLITZ_2025), read_rules)?;
         Ok(Rules { no_jump: rules.no_jump || self.forbids_jumps, ..rules })
     }
 
-    pub fn given(&self) -> Result<Option<Rules>, CliError> {
+    pub fn given(&self) -> Result<Option<Rules>> {
         if self.file.is_some() || self.forbids_jumps { self.rules().map(Some) } else { Ok(None) }
     }
 
@@ -37,7 +37,7 @@ impl RulesArgs {
     }
 }
 
-pub(crate) fn read_rules(path: &Path) -> Result<Rules, CliError> {
+pub(crate) fn read_rules(path: &Path) -> Result<Rules> {
     let text = files::read_text(path, TEXT_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
     let rules: Rules = serde_json::from_str(&text).map_err(|error| at(path, error))?;
     // Derived parsers also accept the fields of an object as an array.

@@ -6,7 +6,7 @@ use getaway_arena::{MARGIN_DEFAULT, SeriesOptions};
 use getaway_runs::Workers;
 
 use super::{BudgetArgs, ExternalArgs, RulesArgs, SeriesMapArgs, WorkerArgs, integer, page_address, seed};
-use crate::CliError;
+use crate::Result;
 use crate::output::{OutputArgs, note};
 
 /// A limit in simulated ticks, not in time, so that results are reproducible.
@@ -39,7 +39,7 @@ pub(crate) struct GamesArgs {
 }
 
 impl GamesArgs {
-    pub fn options(&self, planners: Vec<String>, samples: u32) -> Result<SeriesOptions, CliError> {
+    pub fn options(&self, planners: Vec<String>, samples: u32) -> Result<SeriesOptions> {
         Ok(SeriesOptions { planners, samples, seed: self.seed, rules: self.rules.rules()?, budget: self.budget() })
     }
 
@@ -49,7 +49,7 @@ impl GamesArgs {
 
     /// Starts the workers. With a time limit, prints a warning if there are more threads than
     /// physical cores.
-    pub fn workers(&self) -> Result<Workers, CliError> {
+    pub fn workers(&self) -> Result<Workers> {
         let (cores, threads) = (num_cpus::get_physical(), self.workers.threads());
         if self.budget().has_time() && threads > cores {
             note(&format!(

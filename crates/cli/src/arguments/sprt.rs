@@ -3,7 +3,7 @@ use clap::Args;
 use getaway_runs::stats::Sprt;
 
 use super::float;
-use crate::CliError;
+use crate::{Result, invalid};
 
 #[derive(Args)]
 #[command(next_help_heading = "Sequential test")]
@@ -26,14 +26,14 @@ pub(crate) struct SprtArgs {
 }
 
 impl SprtArgs {
-    pub fn sprt(&self) -> Result<Option<Sprt>, CliError> {
+    pub fn sprt(&self) -> Result<Option<Sprt>> {
         let sprt = Sprt { p0: self.sprt_p0, p1: self.sprt_p1, alpha: self.sprt_alpha, beta: self.sprt_beta };
         if !sprt.is_valid() {
             let Sprt { p0, p1, alpha, beta } = sprt;
-            return Err(CliError::Input(format!(
+            return Err(invalid!(
                 "invalid test: --sprt-p0 {p0}, --sprt-p1 {p1}, --sprt-alpha {alpha}, --sprt-beta {beta}: \
                  expected 0 < p0 < p1 < 1 and positive error rates that add up to less than 1"
-            )));
+            ));
         }
         Ok(self.sprt.then_some(sprt))
     }

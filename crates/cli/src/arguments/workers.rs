@@ -3,8 +3,8 @@ use clap::Args;
 use getaway_runs::Workers;
 
 use super::integer;
-use crate::CliError;
 use crate::series::cluster;
+use crate::{CliError, Result};
 
 pub const MAX_THREADS: u64 = 1024;
 
@@ -28,7 +28,7 @@ impl WorkerArgs {
     }
 
     /// Starts the cluster's process, if there is one.
-    pub fn workers(&self) -> Result<Workers, CliError> {
+    pub fn workers(&self) -> Result<Workers> {
         match &self.ray {
             Some(address) => Ok(Workers::Process(cluster::start(address).map_err(CliError::Input)?)),
             None => Ok(Workers::Threads(self.threads())),

@@ -12,7 +12,7 @@ use getaway::protocol::write_line;
 use getaway::solve::{Solution, solve};
 use getaway_viewer::{ANALYSIS_TICKS, Analysis, GameLog, LossKind, RecordingSource};
 
-use crate::CliError;
+use crate::Result;
 use crate::arguments::{ANY, MapArgs, RulesArgs, integer};
 use crate::error::at;
 use crate::output::{Progress, Say, count, ending, or_dash, write_table};
@@ -103,7 +103,7 @@ impl DoomedGame {
     }
 }
 
-pub(crate) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result {
     let log = read(&args.recording, args.with.as_deref(), &args.maps, &args.rules)?;
     let limit = Budget::time(Duration::from_millis(args.time_limit_ms));
     let progress = Progress::open_ended();
@@ -121,16 +121,11 @@ pub(crate) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliErr
     doomed.map_or(Ok(()), |doomed| write_doomed(&doomed, &analysis, out))
 }
 
-pub(crate) fn read(file: &Path, with: Option<&Path>, maps: &MapArgs, rules: &RulesArgs) -> Result<GameLog, CliError> {
+pub(crate) fn read(file: &Path, with: Option<&Path>, maps: &MapArgs, rules: &RulesArgs) -> Result<GameLog> {
     read_log(file, with, rules.given()?.as_ref(), &known_maps(maps)?)
 }
 
-pub(crate) fn read_log(
-    file: &Path,
-    with: Option<&Path>,
-    rules: Option<&Rules>,
-    maps: &[Map],
-) -> Result<GameLog, CliError> {
+pub(crate) fn read_log(file: &Path, with: Option<&Path>, rules: Option<&Rules>, maps: &[Map]) -> Result<GameLog> {
     let read = |file: &Path| GameLog::read(&RecordingSource::File(file.to_owned()), rules, maps);
     let log = read(file)?;
     match with {
@@ -140,11 +135,11 @@ pub(crate) fn read_log(
 }
 
 /// Returns the maps on which a recording may have been played. Skips maps that cannot be loaded.
-pub(crate) fn known_maps(maps: &MapArgs) -> Result<Vec<Map>, CliError> {
+pub(crate) fn known_maps(maps: &MapArgs) -> Result<Vec<Map>> {
     Ok(maps.library()?.list()?.iter().filter_map(|entry| entry.load().ok()).collect())
 }
 
-fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Result<(), CliError> {
+fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Result {
     let Analysis { map, end, final_tick, score, .. } = analysis;
     let map = map.as_deref().unwrap_or("an unknown map");
     let end = ending(*end, *final_tick);
@@ -169,14 +164,14 @@ fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Resul
     write_line_of_moves(&analysis.line.clone().unwrap_or_default(), out)
 }
 
-fn write_line_of_moves(line: &Plan, out: &mut impl Write) -> Result<(), CliError> {
+fn write_line_of_moves(line: &Plan, out: &mut impl Write) -> Result {
     let line = line.to_string();
     let rest = line.len().saturating_sub(MOVES_SHOWN);
     let more = if rest > 0 { format!("… and {rest} more moves (--json prints all)") } else { String::new() };
     out.say(format!("{}{more}", &line[..line.len() - rest]))
 }
 
-fn write_doomed(doomed: &DoomedGame, analysis: &Analysis, out: &mut impl Write) -> Result<(), CliError> {
+fn write_doomed(doomed: &DoomedGame, analysis: &Analysis, out: &mut impl Write) -> Result {
     let DoomedGame { best_tick, best_line, costly_moves } = doomed;
     let (lost, moves) = (best_tick.saturating_sub(analysis.final_tick), count(costly_moves.len(), "move"));
     out.say(match lost {
@@ -197,7 +192,7 @@ fn write_doomed(doomed: &DoomedGame, analysis: &Analysis, out: &mut impl Write) 
     write_line_of_moves(best_line, out)
 }
 
-fn write_commands(analysis: &Analysis, out: &mut impl Write) -> Result<(), CliError> {
+fn write_commands(analysis: &Analysis, out: &mut impl Write) -> Result {
     let commands = &analysis.commands;
     let mut parts = Vec::new();
     for (count, what) in [
@@ -222,7 +217,7 @@ fn write_commands(analysis: &Analysis, out: &mut impl Write) -> Result<(), CliEr
     Ok(())
 }
 
-fn write_curve(analysis: &Analysis, tick: u16, out: &mut impl Write) -> Result<(), CliError> {
+fn write_curve(analysis: &Analysis, tick: u16, out: &mut impl Write) -> Result {
     let decisive = usize::from(tick.saturating_sub(analysis.first_tick));
     let first = decisive.saturating_sub(CURVE_TICKS / 2);
     let room = analysis.room.iter().enumerate().skip(first).take(CURVE_TICKS);

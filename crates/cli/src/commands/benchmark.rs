@@ -12,11 +12,11 @@ use getaway_benchmark::{
     run_all, write_instances,
 };
 
-use crate::CliError;
 use crate::arguments::{WorkerArgs, input_files, integer, seed};
 use crate::error::{at, unwritable};
 use crate::output::{OutputArgs, Progress, Say, count, write_table};
 use crate::series::{RERUN, stop_on_interrupt};
+use crate::{CliError, Result, failed, invalid};
 
 /// The instances whose record can be improved, in place of a track.
 const OPEN: &str = "open";
@@ -108,7 +108,7 @@ struct InstancesArgs {
     seed: Option<u64>,
 }
 
-pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result {
     let load = || {
         Benchmark::load(&args.benchmark).map_err(|error| match error {
             BenchmarkError::File { path, source } if source.kind() == ErrorKind::NotFound => {
@@ -126,7 +126,7 @@ pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result<(), CliE
     }
 }
 
-fn record_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+fn record_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     input_files(paths, &[".txt"], true, "no records: expected files whose names end with .txt")
 }
 
@@ -143,8 +143,8 @@ fn check_all(
     benchmark: &Benchmark,
     words: [&str; 2],
     out: &mut impl Write,
-    mut act: impl FnMut(&Path, Record) -> Result<Result<Option<String>, String>, CliError>,
-) -> Result<(), CliError> {
+    mut act: impl FnMut(&Path, Record) -> Result<Result<Option<String>, String>>,
+) -> Result {
     let (mut passed, mut refused) = (0, 0);
     for path in record_files(files)? {
         match load_checked(&path, benchmark).map_or_else(|why| Ok(Err(why)), |record| act(&path, record))? {
@@ -160,12 +160,12 @@ fn check_all(
     }
     writeln!(out, "{} {}, {refused} {}", count(passed, "record"), words[0], words[1])?;
     if refused > 0 {
-        return Err(CliError::Check(format!("{} refused", count(refused, "record"))));
+        return Err(failed!("{} refused", count(refused, "record")));
     }
     Ok(())
 }
 
-fn check(args: &CheckArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
+fn check(args: &CheckArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result {
     let all = [benchmark.folder.join("records")];
     let files = if args.files.is_empty() { &all } else { &args.files[..] };
     check_all(files, benchmark, ["hold", "are refused"], out, |_, Record { instance, certificate, .. }| {
@@ -174,7 +174,7 @@ fn check(args: &CheckArgs, benchmark: &Benchmark, out: &mut impl Write) -> Resul
     })
 }
 
-fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
+fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result {
     args.solver.parse::<Solver>()?;
     let instances = match &*args.track {
         OPEN => open_instances(benchmark)?,
@@ -218,14 +218,14 @@ fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
     let results = runs.iter().flat_map(|(_, results)| results);
     match results.clone().find_map(|result| result.failure.clone()) {
         Some(first) if results.clone().all(|result| result.failure.is_some()) => {
-            Err(CliError::Check(format!("the solver failed on every instance; first: {first}")))
+            Err(failed!("the solver failed on every instance; first: {first}"))
         }
         _ => Ok(()),
     }
 }
 
 /// Returns the instances without a record, and those whose record can be improved.
-fn open_instances(benchmark: &Benchmark) -> Result<Vec<&Instance>, CliError> {
+fn open_instances(benchmark: &Benchmark) -> Result<Vec<&Instance>> {
     let mut open = Vec::new();
     for instance in &benchmark.instances {
         let path = benchmark.record_path(&instance.name);
@@ -236,13 +236,13 @@ fn open_instances(benchmark: &Benchmark) -> Result<Vec<&Instance>, CliError> {
     Ok(open)
 }
 
-fn write_rows(folders: &[PathBuf], out: &mut impl Write) -> Result<Vec<(Settings, Vec<Results>)>, CliError> {
+fn write_rows(folders: &[PathBuf], out: &mut impl Write) -> Result<Vec<(Settings, Vec<Results>)>> {
     let runs = folders.iter().map(|folder| Results::load(folder)).collect::<Result<Vec<_>, _>>()?;
     let (first, others) = runs.split_first().expect("at least one run");
     if let Some(at) = others.iter().position(|(settings, _)| settings.track != first.0.track) {
         let (found, expected) = (&others[at].0.track, &first.0.track);
         let path = folders[at + 1].display();
-        return Err(CliError::Input(format!("{path}: a run on track {found}: expected {expected}, like the first")));
+        return Err(invalid!("{path}: a run on track {found}: expected {expected}, like the first"));
     }
     let row = |row: Row| {
         vec![
@@ -259,7 +259,7 @@ fn write_rows(folders: &[PathBuf], out: &mut impl Write) -> Result<Vec<(Settings
     Ok(runs)
 }
 
-fn table(args: &TableArgs, out: &mut impl Write) -> Result<(), CliError> {
+fn table(args: &TableArgs, out: &mut impl Write) -> Result {
     let file = args.plot.as_ref().map(|path| args.output.file(path)).transpose()?;
     let runs = write_rows(&args.runs, out)?;
     file.map_or(Ok(()), |file| file.write(cactus(&runs).as_bytes()))
@@ -283,7 +283,7 @@ fn improved(benchmark: &Benchmark, new: Record) -> Result<Option<(Record, &'stat
     Ok(Some((known, words)))
 }
 
-fn submit(args: &SubmitArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
+fn submit(args: &SubmitArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result {
     let records = benchmark.folder.join("records");
     check_all(&args.files, benchmark, ["improved", "refused"], out, |path, new| {
         let (record, words) = match improved(benchmark, new) {
@@ -296,7 +296,7 @@ fn submit(args: &SubmitArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
     })
 }
 
-fn instances(args: &InstancesArgs, out: &mut impl Write) -> Result<(), CliError> {
+fn instances(args: &InstancesArgs, out: &mut impl Write) -> Result {
     let bundled = MapLibrary::with_bundled(Vec::<&Path>::new()).list()?;
     let maps: Vec<Map> = bundled.iter().map(MapEntry::load).collect::<Result<_, _>>()?;
     let generated = generate(&maps, args.seed).map_err(CliError::Input)?;

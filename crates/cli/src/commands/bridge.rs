@@ -6,9 +6,9 @@ use clap::Args;
 use getaway::protocol::Register;
 use getaway_arena::{BridgeReport, bridge};
 
-use crate::CliError;
 use crate::output::{Terminal, count, shell_quoted};
 use crate::series::stop_on_interrupt;
+use crate::{CliError, Result};
 
 const DEFAULT_URL: &str = "ws://127.0.0.1:8765";
 
@@ -26,7 +26,7 @@ pub(crate) struct BridgeArgs {
     command: Vec<String>,
 }
 
-pub(crate) fn run(args: &BridgeArgs, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &BridgeArgs, out: &mut impl Write) -> Result {
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let url = args.url.clone().or_else(|| variable("SERVER_URL")).unwrap_or_else(|| DEFAULT_URL.to_owned());
     let register = Register { token: variable("TOKEN"), team_name: Some(args.team.clone()) };

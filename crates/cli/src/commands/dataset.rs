@@ -23,7 +23,7 @@ use crate::arguments::{ANY, MapArgs, RulesArgs, WorkerArgs, integer, parse_permi
 use crate::error::{at, unreadable, unwritable};
 use crate::output::{Progress, Say, count};
 use crate::series::{RERUN, stop_on_interrupt};
-use crate::{CliError, Invocation};
+use crate::{CliError, Invocation, Result};
 
 const MAX_STATES: u64 = 1_000_000_000;
 /// Name of the file with the dataset's settings. The command locks this file while it runs.
@@ -76,7 +76,7 @@ pub(crate) struct DatasetArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result {
     let maps = args.maps.load(&args.names)?;
     let (planners, rules) = (args.planners.clone(), args.rules.rules()?);
     let options =
@@ -147,7 +147,7 @@ impl Shards<'_> {
 
     /// Returns false if the shard's file is missing. Fails if the file cannot be read, or is not the
     /// file that an earlier run wrote.
-    fn has(&self, shard: usize) -> Result<bool, CliError> {
+    fn has(&self, shard: usize) -> Result<bool> {
         let path = self.path(shard);
         if path.symlink_metadata().is_err() {
             return Ok(false);
@@ -163,7 +163,7 @@ impl Shards<'_> {
 
     /// Records the shard's hash, writes a temporary file and renames it, so that a killed run leaves
     /// no incomplete shard, and the next run replaces what it left.
-    fn write(&mut self, shard: usize, content: &[u8]) -> Result<(), CliError> {
+    fn write(&mut self, shard: usize, content: &[u8]) -> Result {
         let path = self.path(shard);
         let partial = self.folder.join(format!(".shard-{shard:05}.partial"));
         let write = || {

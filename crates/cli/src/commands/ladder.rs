@@ -26,7 +26,7 @@ use crate::output::{
     OutputFile, Progress, Say, count, milliseconds, note, or_dash, points, signed, signed_interval, write_table,
 };
 use crate::series::{replay_json, stop_on_interrupt};
-use crate::{CliError, Invocation};
+use crate::{CliError, Invocation, Result, invalid};
 
 const GAME_PAGE: &str = include_str!("ladder_game.html");
 const GAME_MARK: &str = "// {\"getaway\":\"ladder game\",\"version\":1}\n";
@@ -78,7 +78,7 @@ struct Output<'a> {
     standing: &'a LadderStanding,
 }
 
-pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result {
     let requests = args.requests(invocation)?;
     let has_requests = !requests.is_empty();
     let is_new = !["ladder.jsonl", "inbox"].iter().any(|name| args.folder.join(name).exists());
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     }
     let stop = stop_on_interrupt()?;
     let workers = args.games.workers()?;
-    let unknown = |error| CliError::Input(format!("cannot determine the current folder: {error}"));
+    let unknown = |error| invalid!("cannot determine the current folder: {error}");
     let path = std::path::absolute(&args.folder).map_err(unknown)?;
     let current = env::current_dir().map_err(unknown)?;
     let mut external = args.external.options();
@@ -144,7 +144,7 @@ fn withdrawn(stored: &[PathBuf], error: LadderError) -> CliError {
 
 impl LadderArgs {
     /// Returns the requests of `--add` and `--retire`. Fails if an added planner is invalid.
-    fn requests(&self, invocation: &Invocation<'_>) -> Result<Vec<LadderRequest>, CliError> {
+    fn requests(&self, invocation: &Invocation<'_>) -> Result<Vec<LadderRequest>> {
         for text in &self.added {
             PlayerSpec::find(&Entrant::parse(text), invocation.host)?;
         }
@@ -152,7 +152,7 @@ impl LadderArgs {
         names.extend(self.added.iter().map(|text| Entrant::parse(text).label().to_owned()));
         if let Some(unknown) = self.retired.iter().find(|name| !names.contains(name)) {
             let expected = if names.is_empty() { "there are no entrants".to_owned() } else { names.join(", ") };
-            return Err(CliError::Input(format!("--retire {unknown}: no entrant has this name, found {expected}")));
+            return Err(invalid!("--retire {unknown}: no entrant has this name, found {expected}"));
         }
         let added = self.added.iter().cloned().map(LadderRequest::Add);
         Ok(added.chain(self.retired.iter().cloned().map(LadderRequest::Retire)).collect())
@@ -217,7 +217,7 @@ impl<'a> Folder<'a> {
 
     /// Reports a failed write, unless the previous write failed too. The ladder continues, because
     /// only the journal is essential.
-    fn note_problem(&mut self, written: Result<(), CliError>, progress: &Progress) {
+    fn note_problem(&mut self, written: Result, progress: &Progress) {
         let problem = written.err().map(|error| error.to_string());
         if let Some(text) = problem.as_ref().filter(|_| self.problem.is_none()) {
             progress.suspend(|| note(text));
@@ -230,13 +230,13 @@ fn game_script(world: &getaway::game::World, record: &GameRecord) -> Option<Stri
     Some(format!("{GAME_MARK}showGame({});\n", replay_json(world, record)?))
 }
 
-fn write_page(path: &Path, html: &str) -> Result<(), CliError> {
+fn write_page(path: &Path, html: &str) -> Result {
     let mark = html.lines().next().unwrap_or_default();
     write_marked(path, mark, html)
 }
 
 /// Writes a file. An existing file is overwritten only if its first line is `mark`.
-fn write_marked(path: &Path, mark: &str, content: &str) -> Result<(), CliError> {
+fn write_marked(path: &Path, mark: &str, content: &str) -> Result {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| at(path, error))?;
     }
@@ -251,7 +251,7 @@ fn write_marked(path: &Path, mark: &str, content: &str) -> Result<(), CliError> 
     OutputFile::over(path).write(content.as_bytes())
 }
 
-fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result<(), CliError> {
+fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result {
     let next = |result: PairResult| match result {
         PairResult::Open => "open",
         PairResult::Better => "better",

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use getaway::files;
 
-use crate::CliError;
 use crate::output::{OutputFile, note};
+use crate::{Result, invalid};
 
 const FILE: &str = "settings.json";
 const KIND: &str = "ladder settings";
@@ -74,18 +74,16 @@ impl Settings {
     }
 
     /// Saves the settings of a ladder in its folder, unless they are unchanged.
-    pub fn save(&self, ladder: &Path) -> Result<(), CliError> {
+    pub fn save(&self, ladder: &Path) -> Result {
         if self.is_saved() {
             return Ok(());
         }
         let path = ladder.join(FILE);
         if path.exists() && self.saved.is_none() {
             let found = path.display();
-            return Err(CliError::Input(format!(
-                "{found}: expected a file that a ladder wrote; it was not overwritten"
-            )));
+            return Err(invalid!("{found}: expected a file that a ladder wrote; it was not overwritten"));
         }
-        let failed = |error| CliError::Input(format!("cannot determine the current folder: {error}"));
+        let failed = |error| invalid!("cannot determine the current folder: {error}");
         let folder = match &self.saved {
             Some(saved) => saved.folder.clone(),
             None => env::current_dir().map_err(failed)?,

@@ -10,7 +10,7 @@ use getaway::game::{NameError, Style};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, MapError, generate_nth};
 
 use super::maps::open_tiles;
-use crate::CliError;
+use crate::Result;
 use crate::arguments::{ANY, integer, parse_permille, parse_size, seed};
 use crate::output::{OutputArgs, Say};
 
@@ -77,7 +77,7 @@ struct Written<'a> {
     threats: usize,
 }
 
-pub(crate) fn run(args: &MapgenArgs, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &MapgenArgs, out: &mut impl Write) -> Result {
     let options = generator_options(args);
     let maps =
         (0..args.count).map(|index| generate_nth(&options, args.seed, index)).collect::<Result<Vec<Map>, _>>()?;
@@ -111,7 +111,7 @@ fn generator_options(args: &MapgenArgs) -> GeneratorOptions {
 
 /// Writes the maps. Fails before the first write if a folder may not be overwritten. If a write
 /// fails, removes the new folders, but does not restore overwritten maps.
-fn save_all(maps: &[Map], dir: &Path, existing: Existing) -> Result<(), CliError> {
+fn save_all(maps: &[Map], dir: &Path, existing: Existing) -> Result {
     let folders: Vec<PathBuf> = maps.iter().map(|map| dir.join(&map.name)).collect();
     let exist: Vec<bool> = folders.iter().map(|folder| folder.symlink_metadata().is_ok()).collect();
     if let Some(index) = exist.iter().position(|&exists| exists && existing == Existing::Keep) {

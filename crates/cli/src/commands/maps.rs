@@ -7,9 +7,9 @@ use serde::{Serialize, Serializer};
 use getaway::game::{Layout, Style, Tile};
 use getaway::map::{Map, MapEntry, MapError};
 
-use crate::CliError;
 use crate::arguments::MapArgs;
 use crate::output::{Say, Terminal, or_dash, write_table};
+use crate::{CliError, Result, invalid};
 
 /// List the maps, or draw the given ones
 #[derive(Args)]
@@ -24,7 +24,7 @@ pub(crate) struct MapsArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: &MapsArgs, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
+pub(crate) fn run(args: &MapsArgs, out: &mut Terminal<impl Write>) -> Result {
     let (library, is_list) = (args.maps.library()?, args.names.is_empty());
     let loaded: Vec<Result<Map, MapError>> = if is_list {
         library.list()?.iter().map(MapEntry::load).collect()
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &MapsArgs, out: &mut Terminal<impl Write>) -> Result<(),
     match &failures[..] {
         [] => Ok(()),
         [failure] => Err(CliError::Input(failure.clone())),
-        failures => Err(CliError::Input(format!("{} maps cannot be read: {}", failures.len(), failures.join("; ")))),
+        failures => Err(invalid!("{} maps cannot be read: {}", failures.len(), failures.join("; "))),
     }
 }
 
@@ -119,7 +119,7 @@ fn table_row(map: &Map) -> Vec<(String, String)> {
     row
 }
 
-fn write_drawings(maps: &[Map], out: &mut Terminal<impl Write>) -> Result<(), CliError> {
+fn write_drawings(maps: &[Map], out: &mut Terminal<impl Write>) -> Result {
     maps.iter().enumerate().try_for_each(|(index, map)| {
         if index > 0 {
             writeln!(out)?;
@@ -128,7 +128,7 @@ fn write_drawings(maps: &[Map], out: &mut Terminal<impl Write>) -> Result<(), Cl
     })
 }
 
-fn write_drawing(map: &Map, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
+fn write_drawing(map: &Map, out: &mut Terminal<impl Write>) -> Result {
     let layout = &map.layout;
     let open_tiles = open_tiles(layout);
     let difficulty = if map.difficulty.is_empty() { String::new() } else { format!(", {}", map.difficulty) };

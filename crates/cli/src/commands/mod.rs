@@ -5,7 +5,7 @@ use clap::Subcommand;
 use getaway::files::TextReader;
 
 use crate::output::Terminal;
-use crate::{CliError, Invocation};
+use crate::{Invocation, Result};
 
 mod analyse;
 mod benchmark;
@@ -54,7 +54,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub fn run(&self, invocation: &Invocation<'_>, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
+    pub fn run(&self, invocation: &Invocation<'_>, out: &mut Terminal<impl Write>) -> Result {
         let host = invocation.host;
         match self {
             Self::Analyse(args) => analyse::run(args, out),

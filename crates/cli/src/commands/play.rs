@@ -14,7 +14,7 @@ use getaway_runs::stats::nearest_rank;
 
 use crate::arguments::{BotArgs, BudgetArgs, MapArgs, RulesArgs, bot_failure, integer, seed, world_of};
 use crate::output::{OutputArgs, Progress, Say, ending};
-use crate::{CliError, Host, memory};
+use crate::{CliError, Host, Result, failed, invalid, memory};
 
 /// Play a whole game locally
 #[derive(Args)]
@@ -91,13 +91,13 @@ struct DecisionTimes {
     max: f64,
 }
 
-pub(crate) fn run(args: &PlayArgs, host: Host<'_>, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &PlayArgs, host: Host<'_>, out: &mut impl Write) -> Result {
     let (memory, slack, budget) = (args.memory.is_some(), args.slack.is_some(), args.budget.is_given());
     let of_planners = [("--memory", memory), ("--slack", slack), ("a budget", budget)];
     if let Some((option, _)) = of_planners.into_iter().find(|(_, is_given)| *is_given)
         && Entrant::parse(&args.planner).bot()?.is_some()
     {
-        return Err(CliError::Input(format!("{option}: expected a planner, found {}", args.planner)));
+        return Err(invalid!("{option}: expected a planner, found {}", args.planner));
     }
     let map = args.maps.find(&args.map)?;
     let rules = args.rules.rules()?;
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &PlayArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     written
 }
 
-fn print(args: &PlayArgs, report: Report, out: &mut impl Write) -> Result<(), CliError> {
+fn print(args: &PlayArgs, report: Report, out: &mut impl Write) -> Result {
     if args.json {
         write_line(&mut *out, &report)?;
     } else {
@@ -130,7 +130,7 @@ fn print(args: &PlayArgs, report: Report, out: &mut impl Write) -> Result<(), Cl
     }
     out.flush()?;
     match report.lost {
-        Some(error) => Err(CliError::Input(format!("{error}; the recording is incomplete"))),
+        Some(error) => Err(invalid!("{error}; the recording is incomplete")),
         None => report.external.as_ref().map_or(Ok(()), bot_failure),
     }
 }
@@ -144,7 +144,7 @@ struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    fn new(args: &PlayArgs, world: &'a World) -> Result<Self, CliError> {
+    fn new(args: &PlayArgs, world: &'a World) -> Result<Self> {
         let file = args.save.as_ref().map(|path| RecordingWriter::open(path, args.output.existing())).transpose()?;
         let (messages, progress) = (MessageWriter::new(world, TEAM), Progress::of(LAST_TICK.into(), "ticks"));
         Ok(Self { messages, file, lost: None, progress })
@@ -175,7 +175,7 @@ fn game_notes(args: &PlayArgs, map: &str, world: &World, tick_ms: Option<f64>) -
     }
 }
 
-fn play(args: &PlayArgs, map: String, world: &World, player: &mut Player) -> Result<Report, CliError> {
+fn play(args: &PlayArgs, map: String, world: &World, player: &mut Player) -> Result<Report> {
     let (mut recorder, mut answers_ms) = (Recorder::new(args, world)?, Vec::new());
     let played = args.bot.play(player, world, &mut |state, answer| {
         let game = |tick_ms| (state.tick() == FIRST_TICK).then(|| Box::new(game_notes(args, &map, world, tick_ms)));
@@ -202,7 +202,7 @@ fn play(args: &PlayArgs, map: String, world: &World, player: &mut Player) -> Res
         }
     });
     let PlayedGame { state, sources, mispredictions, external, .. } = played.map_err(|error| match error {
-        CliError::Check(error) => CliError::Check(format!("{map}: {error}")),
+        CliError::Check(error) => failed!("{map}: {error}"),
         error => error,
     })?;
     let lost = recorder.finish();
@@ -236,7 +236,7 @@ fn times(decisions_ms: &[f64]) -> DecisionTimes {
     DecisionTimes { first, p50: quantile(0.5), p99: quantile(0.99), max: quantile(1.0) }
 }
 
-fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
+fn write_report(report: &Report, out: &mut impl Write) -> Result {
     let Report { map, planner, score, final_tick, status, decision_ms, sources, .. } = report;
     let end = ending(*status, *final_tick);
     out.say(format!("{map}: {score} points, {end}, planner {planner}"))?;

@@ -10,10 +10,10 @@ use getaway::inference::{Decided, Finding, Findings, Learner, Open, Sight, Style
 use getaway::protocol::write_line;
 use getaway::recording::RecordingReader;
 
-use crate::CliError;
 use crate::arguments::RulesArgs;
 use crate::error::at;
 use crate::output::{OutputArgs, Progress, Say};
+use crate::{CliError, Result};
 
 /// Work out the rules of a server from recorded games
 #[derive(Args)]
@@ -43,7 +43,7 @@ struct ProbeOutput<'a> {
     seconds: f64,
 }
 
-pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result {
     let start = Instant::now();
     let output = args.output.as_ref().map(|path| args.files.file(path)).transpose()?;
     let expected = args.rules.rules()?;
@@ -98,12 +98,7 @@ fn read_all<'a>(
 }
 
 /// Reads a recording, and adds its path to `games` when its first message has been read.
-fn read<'a>(
-    path: &'a Path,
-    learner: &mut Learner,
-    games: &mut Vec<&'a Path>,
-    progress: &Progress,
-) -> Result<usize, CliError> {
+fn read<'a>(path: &'a Path, learner: &mut Learner, games: &mut Vec<&'a Path>, progress: &Progress) -> Result<usize> {
     progress.set_message(path.display().to_string());
     let mut reader = RecordingReader::open(path)?;
     let mut messages = 0;
@@ -134,7 +129,7 @@ fn read<'a>(
     Ok(messages)
 }
 
-fn write_findings(games: &[&Path], findings: &Findings, out: &mut impl Write) -> Result<(), CliError> {
+fn write_findings(games: &[&Path], findings: &Findings, out: &mut impl Write) -> Result {
     let mut known: Vec<String> = Vec::new();
     for finding in findings.parameters.iter().filter(|finding| finding.is_certain) {
         let line = format!("  {}{}", finding.sentence, place(games, finding.decided));
@@ -156,7 +151,7 @@ fn write_findings(games: &[&Path], findings: &Findings, out: &mut impl Write) ->
     write_list("unexplained", &unexplained.chain(conflicts).collect::<Vec<_>>(), out)
 }
 
-fn write_list(heading: &str, lines: &[String], out: &mut impl Write) -> Result<(), CliError> {
+fn write_list(heading: &str, lines: &[String], out: &mut impl Write) -> Result {
     if lines.is_empty() {
         return Ok(());
     }

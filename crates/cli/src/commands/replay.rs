@@ -8,9 +8,9 @@ use serde::Serialize;
 use getaway::protocol::write_line;
 use getaway::recording::{Divergence, VerifyReport, verify};
 
-use crate::CliError;
 use crate::arguments::{RulesArgs, input_files};
 use crate::output::{Say, count, ending};
+use crate::{CliError, Result, failed, invalid};
 
 /// Verify recorded games: replay each and report the first field that differs
 #[derive(Args)]
@@ -34,7 +34,7 @@ struct FileReport {
     error: Option<String>,
 }
 
-pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result {
     let files = list_files(&args.paths)?;
     let rules = args.rules.given()?;
     let mut reports = Vec::new();
@@ -67,19 +67,19 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<(), CliErro
     let errors: Vec<&String> = reports.iter().filter_map(|report| report.error.as_ref()).collect();
     match errors[..] {
         [] if diverged == 0 => Ok(()),
-        [] => Err(CliError::Check(format!("{diverged} of {all} diverged from the rules"))),
+        [] => Err(failed!("{diverged} of {all} diverged from the rules")),
         [error] => Err(CliError::Input(error.clone())),
-        _ => Err(CliError::Input(format!("{} cannot be read", count(errors.len(), "file")))),
+        _ => Err(invalid!("{} cannot be read", count(errors.len(), "file"))),
     }
 }
 
 /// Returns the recorded games among these files and folders.
-pub(crate) fn list_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+pub(crate) fn list_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let expected = "no recorded games: expected files that end in .jsonl or .jsonl.gz";
     input_files(paths, &[".jsonl", ".jsonl.gz"], false, expected)
 }
 
-fn write_text(FileReport { file, report, error, .. }: &FileReport, out: &mut impl Write) -> Result<(), CliError> {
+fn write_text(FileReport { file, report, error, .. }: &FileReport, out: &mut impl Write) -> Result {
     let Some(report) = report else { return out.say(error.as_deref().unwrap_or_default()) };
     if let Some(divergence) = &report.divergence {
         return write_divergence(file, divergence, out);
@@ -105,7 +105,7 @@ fn remarks(report: &VerifyReport) -> String {
     remarks
 }
 
-fn write_divergence(file: &str, divergence: &Divergence, out: &mut impl Write) -> Result<(), CliError> {
+fn write_divergence(file: &str, divergence: &Divergence, out: &mut impl Write) -> Result {
     let Divergence { line, tick, path, expected, found, context } = divergence;
     out.say(format!("{file}: line {line}, tick {tick}, {path}: expected {expected}, found {found}"))?;
     for tick in context {

@@ -7,7 +7,7 @@ use getaway::game::Rules;
 use getaway::inference::{Difference, Parameter, differences, variant};
 use getaway::protocol::write_line;
 
-use crate::CliError;
+use crate::Result;
 use crate::arguments::{integer, read_rules, seed};
 use crate::output::write_table;
 
@@ -31,7 +31,7 @@ pub(crate) struct RulesCommandArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: &RulesCommandArgs, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &RulesCommandArgs, out: &mut impl Write) -> Result {
     let (left, right) = match args.files.as_slice() {
         [] => {
             let rules = variant(args.seed.unwrap_or(0), args.changes.unwrap_or(args.seed.is_some().into()));

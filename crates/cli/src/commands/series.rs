@@ -14,7 +14,7 @@ use getaway_runs::stats::{SprtDecision, WinDrawLoss};
 use crate::arguments::{PositionalMaps, SeriesArgs, SprtArgs};
 use crate::output::{Say, format_interval, milliseconds, or_dash, points, signed, signed_interval, write_table};
 use crate::series::{EntrantResults, SeriesRun};
-use crate::{CliError, Invocation};
+use crate::{Invocation, Result};
 
 const TITLE_PLANNERS: usize = 3;
 
@@ -67,7 +67,7 @@ pub(crate) struct TournamentArgs {
     sprt: SprtArgs,
 }
 
-pub(crate) fn eval(args: &EvalArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn eval(args: &EvalArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result {
     args.positional.refuse()?;
     let mut run = SeriesRun::new(&args.series, args.planners.clone(), invocation)?;
     run.play(TournamentOptions::default())?;
@@ -78,7 +78,7 @@ pub(crate) fn eval(args: &EvalArgs, invocation: &Invocation<'_>, out: &mut impl 
     run.finish(&format!("evaluation of {planners}"), None, &Judgement::Evaluation, out)
 }
 
-pub(crate) fn battle(args: &BattleArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn battle(args: &BattleArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result {
     args.positional.refuse()?;
     let options = TournamentOptions { gauntlet: false, sprt: args.sprt.sprt()? };
     let mut run = SeriesRun::new(&args.series, vec![args.left.clone(), args.right.clone()], invocation)?;
@@ -88,11 +88,7 @@ pub(crate) fn battle(args: &BattleArgs, invocation: &Invocation<'_>, out: &mut i
     run.finish(&title, Some(&title), &Judgement::Battle(Box::new(result)), out)
 }
 
-pub(crate) fn tournament(
-    args: &TournamentArgs,
-    invocation: &Invocation<'_>,
-    out: &mut impl Write,
-) -> Result<(), CliError> {
+pub(crate) fn tournament(args: &TournamentArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result {
     let options = TournamentOptions { gauntlet: args.gauntlet, sprt: args.sprt.sprt()? };
     let mut run = SeriesRun::new(&args.series, args.entrants.clone(), invocation)?;
     let monitor = run.play(options)?;
@@ -103,11 +99,7 @@ pub(crate) fn tournament(
 }
 
 /// Writes the tables and then the sentences.
-pub(crate) fn write_results(
-    judgement: &Judgement,
-    results: &EntrantResults,
-    out: &mut impl Write,
-) -> Result<(), CliError> {
+pub(crate) fn write_results(judgement: &Judgement, results: &EntrantResults, out: &mut impl Write) -> Result {
     match judgement {
         Judgement::Evaluation => results.planners.iter().try_for_each(|planner| write_planner(planner, out))?,
         Judgement::Battle(result) => write_battle(result, out)?,
@@ -138,7 +130,7 @@ pub(crate) fn write_results(
     sentences.iter().try_for_each(|sentence| out.say(sentence))
 }
 
-fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result<(), CliError> {
+fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result {
     let row = |name: &str, summary: &Summary, below: Option<f64>| {
         let mut row = vec![("<MAP", name.to_owned()), ("GAMES", summary.games.to_string())];
         if summary.games > 0 {
@@ -168,7 +160,7 @@ fn counts(WinDrawLoss { wins, ties, losses }: WinDrawLoss) -> [(&'static str, St
     [("WINS", wins.to_string()), ("TIES", ties.to_string()), ("LOSSES", losses.to_string())]
 }
 
-fn write_battle(result: &Match, out: &mut impl Write) -> Result<(), CliError> {
+fn write_battle(result: &Match, out: &mut impl Write) -> Result {
     let row = |name: &str, comparison: &Comparison| {
         let share = comparison.win_share;
         let mut row = vec![("<MAP", name.to_owned())];
@@ -187,7 +179,7 @@ fn write_battle(result: &Match, out: &mut impl Write) -> Result<(), CliError> {
     write_table(maps.chain([row("all maps", &result.overall)]), out)
 }
 
-fn write_tournament(result: &Tournament, out: &mut impl Write) -> Result<(), CliError> {
+fn write_tournament(result: &Tournament, out: &mut impl Write) -> Result {
     let row = |Standing { place, planner, rating, counts: all, games, .. }: &Standing| {
         let mut row = vec![
             ("", place.to_string()),
@@ -254,7 +246,7 @@ fn sprt_row(pair: &TournamentPair) -> Option<Vec<(&'static str, String)>> {
     ])
 }
 
-fn write_costs(EntrantResults { planners, external }: &EntrantResults, out: &mut impl Write) -> Result<(), CliError> {
+fn write_costs(EntrantResults { planners, external }: &EntrantResults, out: &mut impl Write) -> Result {
     let row = |evaluation: &PlannerEvaluation| {
         let games = &evaluation.overall;
         let bot = external.iter().find(|bot| bot.planner == evaluation.planner);

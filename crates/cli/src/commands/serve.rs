@@ -8,9 +8,9 @@ use getaway::map::{Map, MapEntry};
 use getaway::protocol::write_line;
 use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
 
-use crate::CliError;
 use crate::arguments::{MapArgs, RulesArgs, integer, seed};
 use crate::output::{OutputArgs, Say, ending, note};
+use crate::{CliError, Result, invalid};
 
 /// Limits `--tick-ms` and `--delay-ms`, so that a typo cannot make a tick last for days.
 const MAX_PAUSE_MS: u64 = 3_600_000;
@@ -55,7 +55,7 @@ pub(crate) struct ServeArgs {
     json: bool,
 }
 
-pub(crate) fn run(args: &ServeArgs, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &ServeArgs, out: &mut impl Write) -> Result {
     let server = Server::start(&args.host, args.port, options(args)?).map_err(cannot_start)?;
     let address = server.address();
     let listening = format!("listening on ws://{address} (in a browser: http://{address}/)");
@@ -72,13 +72,13 @@ fn cannot_start(error: ServerError) -> CliError {
     match error {
         ServerError::Recording(error) => error.into(),
         ServerError::Listen { ref source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
-            CliError::Input(format!("{error} (try --port 0)"))
+            invalid!("{error} (try --port 0)")
         }
         _ => error.into(),
     }
 }
 
-fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
+fn options(args: &ServeArgs) -> Result<ServerOptions> {
     let maps = match &args.map {
         Some(map) => vec![args.maps.find(map)?],
         None => args.maps.library()?.list()?.iter().map(MapEntry::load).collect::<Result<Vec<Map>, _>>()?,
@@ -104,7 +104,7 @@ fn random_seed() -> u64 {
     std::hash::RandomState::new().hash_one(())
 }
 
-fn print_event(event: Event, args: &ServeArgs, out: &mut impl Write) -> Result<(), CliError> {
+fn print_event(event: Event, args: &ServeArgs, out: &mut impl Write) -> Result {
     match event {
         Event::Start { game, map, team, .. } => note(&format!("game {game}: {team} plays {map}")),
         Event::Note { game, text } => note(&format!("game {game}, {text}")),

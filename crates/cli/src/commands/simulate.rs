@@ -6,9 +6,9 @@ use serde_json::Value;
 use getaway::game::Action;
 use getaway::protocol::{Mistakes, TraceTick, parse_actions, parser_words, write_line};
 
-use crate::CliError;
 use crate::arguments::{MapArgs, RulesArgs, world_of};
 use crate::output::note;
+use crate::{CliError, Result, invalid};
 
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
@@ -26,7 +26,7 @@ pub(crate) struct SimulateArgs {
 }
 
 /// Flushes each output line, because a program may wait for it before sending the next command.
-pub(crate) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl Write) -> Result {
     let map = args.maps.find(&args.map)?;
     let world = world_of(&map, &args.rules.rules()?)?;
     let mut state = world.start();
@@ -57,7 +57,7 @@ struct Lines<'a, R> {
 
 impl<R: BufRead> Lines<'_, R> {
     /// Returns the command on the next line, or `None` at the end of the input.
-    fn next_command(&mut self) -> Result<Option<Vec<Action>>, CliError> {
+    fn next_command(&mut self) -> Result<Option<Vec<Action>>> {
         self.number += 1;
         self.line.clear();
         let mut limited = Read::take(&mut *self.input, MAX_LINE_BYTES + 1);
@@ -74,7 +74,7 @@ impl<R: BufRead> Lines<'_, R> {
     }
 
     fn error(&self, what: &str) -> CliError {
-        CliError::Input(format!("standard input, line {}: {what}", self.number))
+        invalid!("standard input, line {}: {what}", self.number)
     }
 
     fn not_json(&self, error: &serde_json::Error) -> CliError {

@@ -15,11 +15,11 @@ use getaway::recording::milliseconds;
 use getaway::search::{TimeSource, install};
 use getaway::solve::{Certificate, Outcome, Solution, Solver, SolverOptions};
 
-use crate::CliError;
 use crate::arguments::{ANY, MapArgs, RulesArgs, integer, seed, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, Say, count, ending, note, rounded, width, write_table};
 use crate::search_file::SearchFile;
 use crate::series::stop_on_interrupt;
+use crate::{CliError, Result, failed, invalid};
 
 /// The number of moves per line is a multiple of this.
 const MOVES_PER_COLUMN: usize = 50;
@@ -77,7 +77,7 @@ struct SolveOutput {
     simulated_ticks: u64,
     /// The error if the certificate or the file of `--resume` could not be written.
     #[serde(skip)]
-    written: Result<(), CliError>,
+    written: Result,
 }
 
 /// A clock on which every time limit is reached after Ctrl-C.
@@ -91,12 +91,12 @@ impl TimeSource for InterruptClock {
     }
 }
 
-pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result {
     let maps = args.maps.load(&args.names)?;
     let is_alone = maps.len() == 1;
     for (name, path) in [("--certificate", &args.certificate), ("--resume", &args.resume)] {
         if path.is_some() && !is_alone {
-            return Err(CliError::Input(format!("{name}: expected one map, found {}", maps.len())));
+            return Err(invalid!("{name}: expected one map, found {}", maps.len()));
         }
     }
     let certificate = args.certificate.as_ref().map(|path| args.output.file(path)).transpose()?;
@@ -138,7 +138,7 @@ fn solve(
     certificate: Option<&OutputFile>,
     progress: &Progress,
     stop: &AtomicBool,
-) -> Result<SolveOutput, CliError> {
+) -> Result<SolveOutput> {
     let name = &map.name;
     let world = world_of(map, &args.rules.rules()?)?;
     let options = SolverOptions { seed: args.seed, ..SolverOptions::default() };
@@ -165,9 +165,8 @@ fn solve(
     let saved = file.as_mut().map_or(Ok(()), |file| file.save(&solver));
     if file.as_ref().is_some_and(|file| file.time_before().is_some()) {
         progress.set_message(format!("{name}: score {}, verifying the bound", score(solution.final_tick)));
-        getaway_verifier::verify(&proof(), &map.layout).map_err(|error| {
-            CliError::Check(format!("{name}: the proof of the search in the --resume file was refused: {error}"))
-        })?;
+        getaway_verifier::verify(&proof(), &map.layout)
+            .map_err(|error| failed!("{name}: the proof of the search in the --resume file was refused: {error}"))?;
     }
     let written = certificate.map_or(Ok(()), |file| file.write(proof().to_string().as_bytes()));
     Ok(SolveOutput {
@@ -217,7 +216,7 @@ fn score(tick: u16) -> u32 {
     u32::from(tick) * POINTS_PER_TICK
 }
 
-fn check(name: &str, world: &World, solution: &Solution) -> Result<Status, CliError> {
+fn check(name: &str, world: &World, solution: &Solution) -> Result<Status> {
     let states = world.states_along(&world.start(), &solution.moves);
     let state = states.last().expect("the first state");
     let lives = solution.outcome != Outcome::Survives || state.is_complete();
@@ -225,12 +224,10 @@ fn check(name: &str, world: &World, solution: &Solution) -> Result<Status, CliEr
         return Ok(state.status());
     }
     let (found, claimed) = (state.tick(), solution.final_tick);
-    Err(CliError::Check(format!(
-        "{name}: the plan ends at tick {found}, but the search reported {claimed} (please report this bug)"
-    )))
+    Err(failed!("{name}: the plan ends at tick {found}, but the search reported {claimed} (please report this bug)"))
 }
 
-fn write_plan(report: &SolveOutput, out: &mut impl Write) -> Result<(), CliError> {
+fn write_plan(report: &SolveOutput, out: &mut impl Write) -> Result {
     let SolveOutput { map, outcome, score, bound, actions, final_tick, status, elapsed_ms, simulated_ticks, .. } =
         report;
     let bound = if score == bound { String::new() } else { format!(" (bound {bound})") };
@@ -246,7 +243,7 @@ fn write_plan(report: &SolveOutput, out: &mut impl Write) -> Result<(), CliError
     Ok(())
 }
 
-fn write_reports(reports: &[SolveOutput], out: &mut impl Write) -> Result<(), CliError> {
+fn write_reports(reports: &[SolveOutput], out: &mut impl Write) -> Result {
     let row = |report: &SolveOutput| {
         vec![
             ("<MAP", report.map.clone()),

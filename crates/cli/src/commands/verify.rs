@@ -15,10 +15,10 @@ use getaway::protocol::write_line;
 use getaway::recording::milliseconds;
 use getaway::solve::Certificate;
 
-use crate::CliError;
 use crate::arguments::{MapArgs, RulesArgs};
 use crate::error::{TEXT_BYTES_MAX, unreadable};
 use crate::output::{Progress, Say};
+use crate::{Result, failed};
 
 /// Check a certificate: replay its moves, and repeat its proof in a literal model of the rules
 ///
@@ -51,24 +51,23 @@ struct VerifyOutput {
     elapsed_ms: f64,
 }
 
-pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result {
     let map = args.maps.find(&args.map)?;
     let path = args.certificate.display();
     let text =
         files::read_text(&args.certificate, TEXT_BYTES_MAX).map_err(|error| unreadable(&args.certificate, &error))?;
-    let certificate: Certificate = text.parse().map_err(|error| CliError::Check(format!("{path}: {error}")))?;
-    certificate.rules.validate().map_err(|error| CliError::Check(format!("{path}: line 1: {error}")))?;
+    let certificate: Certificate = text.parse().map_err(|error| failed!("{path}: {error}"))?;
+    certificate.rules.validate().map_err(|error| failed!("{path}: line 1: {error}"))?;
     if let Some(requested) = args.rules.given()? {
         let found = sentences(&in_play(&requested, &certificate.rules));
         if !found.is_empty() {
-            return Err(CliError::Check(format!("{path}: refused: line 1: not the requested rules: {found}")));
+            return Err(failed!("{path}: refused: line 1: not the requested rules: {found}"));
         }
     }
     let start = Instant::now();
     let progress = Progress::open_ended();
     progress.set_message(format!("checking {path}"));
-    getaway_verifier::verify(&certificate, &map.layout)
-        .map_err(|error| CliError::Check(format!("{path}: refused: {error}")))?;
+    getaway_verifier::verify(&certificate, &map.layout).map_err(|error| failed!("{path}: refused: {error}"))?;
     drop(progress);
     let score = |tick: u16| u32::from(tick) * POINTS_PER_TICK;
     let report = VerifyOutput {

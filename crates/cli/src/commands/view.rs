@@ -27,7 +27,7 @@ use super::replay::list_files;
 
 use crate::arguments::{BotArgs, MapArgs, RulesArgs, bot_failure, integer, page_address, seed, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, Say, note};
-use crate::{CliError, Host};
+use crate::{CliError, Host, Result, invalid};
 
 const HUMAN: &str = "human";
 
@@ -117,7 +117,7 @@ enum Source {
     Map(Box<Map>),
 }
 
-pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Result {
     let source = source(args)?;
     let theme = if args.dark { Theme::Dark } else { Theme::Light };
     let options = PictureOptions { layers: args.layers, theme };
@@ -149,7 +149,7 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
 /// or folders of recordings. Without `--with`, a single source is a map, unless its path ends in
 /// `.jsonl` or `.jsonl.gz`, it is a file that does not end in `.txt` or `.png`, or it is a folder without
 /// `layout.png`.
-fn source(args: &ViewArgs) -> Result<Source, CliError> {
+fn source(args: &ViewArgs) -> Result<Source> {
     if args.sources.is_empty() {
         return Ok(Source::Nothing);
     }
@@ -171,16 +171,14 @@ fn source(args: &ViewArgs) -> Result<Source, CliError> {
 }
 
 /// Returns the only recording. Fails if there are several, because the output shows one game.
-fn single(paths: &[PathBuf]) -> Result<&Path, CliError> {
+fn single(paths: &[PathBuf]) -> Result<&Path> {
     match paths {
         [path] => Ok(path),
-        paths => {
-            Err(CliError::Input(format!("{} recordings: expected one for an image, a video or --with", paths.len())))
-        }
+        paths => Err(invalid!("{} recordings: expected one for an image, a video or --with", paths.len())),
     }
 }
 
-fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliError> {
+fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page> {
     let playground = args.playground.as_deref();
     let paths = match source {
         Source::Nothing => return Ok(Page::new(PageSource::Engine(EngineKind::Worker), None)),
@@ -196,7 +194,7 @@ fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliErr
 /// Returns the games of `paths`, and the errors of files that cannot be read. Fails if no file can
 /// be read. With `--with`, also fails if `paths` has several files, or if the recordings cannot be
 /// merged.
-fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> {
+fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary> {
     let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
     if let Some(with) = args.with.as_deref() {
         let log = read_log(single(paths)?, Some(with), rules.as_ref(), &maps)?;
@@ -213,22 +211,20 @@ fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> 
         games.add_file(path)?;
     }
     match games.errors() {
-        errors if errors.len() == paths.len() => Err(CliError::Input(format!(
-            "none of the {} recordings can be read; first error: {}",
-            paths.len(),
-            errors[0]
-        ))),
+        errors if errors.len() == paths.len() => {
+            Err(invalid!("none of the {} recordings can be read; first error: {}", paths.len(), errors[0]))
+        }
         _ => Ok(games),
     }
 }
 
-fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut impl Write) -> Result<(), CliError> {
-    let failed = |error| CliError::Input(format!("cannot create the folder {}: {error}", folder.display()));
+fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut impl Write) -> Result {
+    let failed = |error| invalid!("cannot create the folder {}: {error}", folder.display());
     let games = library(args, paths)?;
     fs::create_dir_all(folder).map_err(failed)?;
     let index = args.output.file(folder.join("index.html"))?;
     let output = |(number, name): (u64, String)| Ok((number, args.output.file(folder.join(format!("{name}.html")))?));
-    let outputs: Vec<(u64, OutputFile)> = games.names().into_iter().map(output).collect::<Result<_, CliError>>()?;
+    let outputs: Vec<(u64, OutputFile)> = games.names().into_iter().map(output).collect::<Result<_>>()?;
     let progress = Progress::of(outputs.len() as u64, "games");
     outputs.par_iter().try_for_each(|(number, file)| {
         let page = games
@@ -243,7 +239,7 @@ fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut im
     out.say(index.path().display().to_string())
 }
 
-fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, CliError> {
+fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay> {
     match source {
         Source::Nothing => Err(CliError::Input("no game: expected a recording or a map".to_owned())),
         Source::Recordings(paths) => {
@@ -251,7 +247,7 @@ fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, Cl
         }
         Source::Map(map) => {
             if args.planner == HUMAN {
-                return Err(CliError::Input(format!("--planner {HUMAN} plays on the page: expected no output file")));
+                return Err(invalid!("--planner {HUMAN} plays on the page: expected no output file"));
             }
             let (world, mut player) = world_and_player(args, map, host)?;
             let states = RefCell::new(Vec::new());
@@ -261,20 +257,20 @@ fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, Cl
     }
 }
 
-fn ensure_ffmpeg(path: &Path) -> Result<(), CliError> {
+fn ensure_ffmpeg(path: &Path) -> Result {
     let name = path.display();
     if !path.extension().is_some_and(|extension| extension == "mp4" || extension == "webm") {
-        return Err(CliError::Input(format!("{name}: expected a name that ends in .mp4 or .webm")));
+        return Err(invalid!("{name}: expected a name that ends in .mp4 or .webm"));
     }
     let mut ffmpeg = Command::new("ffmpeg");
     let found = ffmpeg.arg("-version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     match found {
         Ok(status) if status.success() => Ok(()),
-        _ => Err(CliError::Input(format!("cannot make {name}: cannot run ffmpeg (try --gif)"))),
+        _ => Err(invalid!("cannot make {name}: cannot run ffmpeg (try --gif)")),
     }
 }
 
-fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>, CliError> {
+fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>> {
     let make = || {
         let folder = tempfile::tempdir()?;
         let from = folder.path().join("animation.gif");
@@ -291,10 +287,10 @@ fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>, CliError> {
             Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
         }
     };
-    make().map_err(|error| CliError::Input(format!("cannot make {}: {error}", path.display())))
+    make().map_err(|error| invalid!("cannot make {}: {error}", path.display()))
 }
 
-fn world_and_player(args: &ViewArgs, map: &Map, host: Host<'_>) -> Result<(World, Player), CliError> {
+fn world_and_player(args: &ViewArgs, map: &Map, host: Host<'_>) -> Result<(World, Player)> {
     let rules = args.rules.rules()?;
     let options = BotOptions { seed: args.seed, rules, ..BotOptions::default() };
     Ok((world_of(map, &rules)?, PlayerSpec::find(&Entrant::parse(&args.planner), host)?.player(options)?))
@@ -307,7 +303,7 @@ fn play(
     world: &World,
     on_state: impl Fn(&State),
     on_wire: impl Fn(&WireNotes),
-) -> Result<(), CliError> {
+) -> Result {
     let played = bot.play(player, world, &mut |state, answer| {
         on_state(state);
         if let Answer::Command { wire, .. } = answer {
@@ -326,7 +322,7 @@ fn play(
     Ok(())
 }
 
-fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) -> Result<(), CliError> {
+fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) -> Result {
     let games = match source {
         Source::Nothing => Games::None,
         Source::Recordings(paths) => Games::Recorded(library(args, paths)?),
@@ -344,13 +340,13 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
             let bot = args.bot.clone();
             let play = move || play(&bot, &mut player, &world, |state| live.push(state), |wire| live.note(wire));
             let started = thread::Builder::new().name("player".to_owned()).spawn(play);
-            started.map_err(|error| CliError::Input(format!("cannot start a thread: {error}")))?;
+            started.map_err(|error| invalid!("cannot start a thread: {error}"))?;
             Games::Live(shown)
         }
     };
     let failed = |error: io::Error| {
         let hint = if error.kind() == io::ErrorKind::AddrInUse { " (try --port 0)" } else { "" };
-        CliError::Input(format!("cannot listen on port {}: {error}{hint}", args.port))
+        invalid!("cannot listen on port {}: {error}{hint}", args.port)
     };
     let server = ViewerServer::bind(args.port, Engine::new(games)).map_err(failed)?;
     let url = format!("http://{}/", server.local_addr().map_err(failed)?);

@@ -10,7 +10,8 @@ use clap::Args;
 use getaway::files::Existing;
 use getaway_runs::partial_file;
 
-use crate::error::{CliError, exists, unwritable};
+use crate::Result;
+use crate::error::{exists, unwritable};
 
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct OutputArgs {
@@ -22,7 +23,7 @@ pub struct OutputArgs {
 impl OutputArgs {
     /// Returns the output file at `path`. Call this before computing its content. Fails like
     /// [`OutputFile::check`]; an existing file may be replaced only with `--force`.
-    pub fn file(self, path: impl Into<PathBuf>) -> Result<OutputFile, CliError> {
+    pub fn file(self, path: impl Into<PathBuf>) -> Result<OutputFile> {
         let file = OutputFile { path: path.into(), overwrite: self.force };
         file.check()?;
         Ok(file)
@@ -52,7 +53,7 @@ impl OutputFile {
 
     /// Writes a temporary file and renames it, but writes to a device or pipe directly. Fails if
     /// the file exists and may not be replaced.
-    pub fn write(&self, content: &[u8]) -> Result<(), CliError> {
+    pub fn write(&self, content: &[u8]) -> Result {
         self.try_write(content).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&self.path),
             _ => unwritable(&self.path, &error),
@@ -79,7 +80,7 @@ impl OutputFile {
 
     /// Fails if the path is a folder, if the file exists and may not be replaced, or if its folder
     /// is not writable. Does not check whether a device or pipe is writable.
-    pub fn check(&self) -> Result<(), CliError> {
+    pub fn check(&self) -> Result {
         if self.path.symlink_metadata().is_ok() && !self.overwrite {
             return Err(exists(&self.path));
         }
@@ -106,7 +107,7 @@ mod tests {
     const KEEP: OutputArgs = OutputArgs { force: false };
     const FORCE: OutputArgs = OutputArgs { force: true };
 
-    fn error<T: std::fmt::Debug>(result: Result<T, CliError>) -> (String, u8) {
+    fn error<T: std::fmt::Debug>(result: Result<T>) -> (String, u8) {
         let (line, code) = result.expect_err("an error").report();
         (line.expect("a message"), code)
     }

@@ -2,7 +2,7 @@ use std::io::Write;
 use std::iter;
 
 use super::{one_line, width};
-use crate::CliError;
+use crate::Result;
 
 /// Writes a table. Each cell has the heading of its column; `<` before a heading aligns the column to
 /// the left. If the lines are too wide, further columns follow in tables of their own, which repeat
@@ -10,7 +10,7 @@ use crate::CliError;
 pub fn write_table<Heading: AsRef<str>>(
     rows: impl IntoIterator<Item = Vec<(Heading, String)>>,
     out: &mut impl Write,
-) -> Result<(), CliError> {
+) -> Result {
     write_table_within(width().unwrap_or(usize::MAX), rows, out)
 }
 
@@ -18,7 +18,7 @@ fn write_table_within<Heading: AsRef<str>>(
     limit: usize,
     rows: impl IntoIterator<Item = Vec<(Heading, String)>>,
     out: &mut impl Write,
-) -> Result<(), CliError> {
+) -> Result {
     let rows: Vec<Vec<(Heading, String)>> = rows.into_iter().collect();
     let headings: Vec<&str> =
         rows.iter().max_by_key(|row| row.len()).into_iter().flatten().map(|(heading, _)| heading.as_ref()).collect();

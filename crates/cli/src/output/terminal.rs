@@ -10,7 +10,7 @@ use textwrap::{Options, WordSplitter};
 
 pub use getaway::text::one_line;
 
-use crate::CliError;
+use crate::Result;
 
 pub type Stdout = Terminal<AutoStream<StdoutLock<'static>>>;
 
@@ -28,7 +28,7 @@ pub fn width() -> Option<usize> {
 /// Writes sentences.
 pub trait Say: Write {
     /// Writes a text, escaped by [`one_line`] and wrapped to [`width`].
-    fn say(&mut self, text: impl AsRef<str>) -> Result<(), CliError> {
+    fn say(&mut self, text: impl AsRef<str>) -> Result {
         let text = one_line(text.as_ref());
         let wrapped = width().map(|width| {
             let indent = &text[..text.len() - text.trim_start().len()];

@@ -24,7 +24,7 @@ use getaway_runs::stats::{WinDrawLoss, average};
 use crate::arguments::{GamesArgs, SeriesArgs, WorkerArgs};
 use crate::commands::write_results;
 use crate::output::{OutputArgs, OutputFile, Progress, Say, count, points, shell_quoted};
-use crate::{CliError, Invocation};
+use crate::{CliError, Invocation, Result, failed, invalid};
 pub(crate) use replays::replay_json;
 use replays::report_replays;
 
@@ -106,7 +106,7 @@ struct ReportFiles {
 }
 
 impl ReportFiles {
-    fn new(path: &Path, output: OutputArgs) -> Result<Self, CliError> {
+    fn new(path: &Path, output: OutputArgs) -> Result<Self> {
         let beside = |extension: &str| output.file(path.with_extension(extension));
         Ok(Self { page: output.file(path)?, csv: beside("csv")?, json: beside("json")? })
     }
@@ -121,7 +121,7 @@ fn processor() -> String {
 }
 
 impl<'a> SeriesRun<'a> {
-    pub fn new(args: &'a SeriesArgs, planners: Vec<String>, invocation: &'a Invocation<'a>) -> Result<Self, CliError> {
+    pub fn new(args: &'a SeriesArgs, planners: Vec<String>, invocation: &'a Invocation<'a>) -> Result<Self> {
         let maps = args.games.maps.load()?;
         let names = &args.games.maps.names;
         let map_arguments =
@@ -135,7 +135,7 @@ impl<'a> SeriesRun<'a> {
 
     /// Plays the games that `options` need, except those in the file of `--resume`. Discards games
     /// that are not needed.
-    pub fn play(&mut self, options: TournamentOptions) -> Result<TournamentMonitor, CliError> {
+    pub fn play(&mut self, options: TournamentOptions) -> Result<TournamentMonitor> {
         let mut file = None;
         if let Some(path) = &self.args.resume {
             let (opened, games) = resume(path, &self.series)?;
@@ -205,13 +205,7 @@ impl<'a> SeriesRun<'a> {
 
     /// Writes the results and the report. Fails if either cannot be written, if the series was
     /// interrupted or, without `--allow-failures`, if an external bot failed or was often late.
-    pub fn finish(
-        self,
-        title: &str,
-        heading: Option<&str>,
-        judgement: &Judgement,
-        out: &mut impl Write,
-    ) -> Result<(), CliError> {
+    pub fn finish(self, title: &str, heading: Option<&str>, judgement: &Judgement, out: &mut impl Write) -> Result {
         let results = EntrantResults::of(&self.series, &self.games);
         let output = Output {
             schema: SCHEMA,
@@ -247,16 +241,10 @@ impl<'a> SeriesRun<'a> {
         if troubles.is_empty() || allow_failures {
             return Ok(());
         }
-        Err(CliError::Check(format!("{} (--allow-failures accepts this)", troubles.join("; "))))
+        Err(failed!("{} (--allow-failures accepts this)", troubles.join("; ")))
     }
 
-    fn write_report(
-        &self,
-        files: &ReportFiles,
-        title: &str,
-        judgement: &Judgement,
-        json: &str,
-    ) -> Result<(), CliError> {
+    fn write_report(&self, files: &ReportFiles, title: &str, judgement: &Judgement, json: &str) -> Result {
         let (heading, facts) = (self.heading(), self.facts());
         let text = ReportText { title, heading: &heading, command: &self.invocation.command_line, facts: &facts };
         let command_of = |index: usize| {
@@ -297,7 +285,7 @@ impl<'a> SeriesRun<'a> {
         ]
     }
 
-    fn end(self) -> Result<(), CliError> {
+    fn end(self) -> Result {
         if !self.interrupted {
             return Ok(());
         }
@@ -335,7 +323,7 @@ fn status(monitor: &TournamentMonitor, games: &Games) -> String {
 }
 
 /// Returns a flag that Ctrl-C sets. A second Ctrl-C ends the program.
-pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CliError> {
+pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
     ctrlc::set_handler(move || {
@@ -343,6 +331,6 @@ pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CliError> {
             process::exit(INTERRUPTED);
         }
     })
-    .map_err(|error| CliError::Input(format!("cannot install the Ctrl-C handler: {error}")))?;
+    .map_err(|error| invalid!("cannot install the Ctrl-C handler: {error}"))?;
     Ok(stop)
 }

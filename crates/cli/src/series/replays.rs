@@ -9,8 +9,8 @@ use getaway_viewer::{ANALYSIS_TICKS, Analysis, Page, PageSource, Replay, game_js
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
-use crate::CliError;
 use crate::output::Progress;
+use crate::{Result, invalid};
 
 /// Number of final frames with annotations, which take up most of a replay's space.
 const ANNOTATED_FRAMES: usize = 200;
@@ -28,9 +28,9 @@ pub(crate) fn report_replays(
     games: &Games,
     threads: usize,
     playground: Option<&str>,
-) -> Result<ReportReplays, CliError> {
+) -> Result<ReportReplays> {
     let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
-    let pool = pool.map_err(|error| CliError::Input(format!("cannot start {threads} threads: {error}")))?;
+    let pool = pool.map_err(|error| invalid!("cannot start {threads} threads: {error}"))?;
     let group = |index: usize| {
         let game = games[index].as_ref()?;
         Some((series.key(index).planner, &game.map, &game.moves))

@@ -3,8 +3,8 @@ use std::path::{Path, PathBuf};
 
 use getaway::files;
 
-use crate::CliError;
 use crate::error::{TEXT_BYTES_MAX, unreadable};
+use crate::{Result, invalid};
 
 pub const PROGRAM: &str = "application.py";
 pub const REQUIREMENTS: &str = "requirements.txt";
@@ -29,7 +29,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    pub fn read(folder: &Path) -> Result<Self, CliError> {
+    pub fn read(folder: &Path) -> Result<Self> {
         let mut contents = Self::default();
         contents.add(folder, "")?;
         contents.names.sort();
@@ -38,17 +38,14 @@ impl Contents {
         Ok(contents)
     }
 
-    fn add(&mut self, folder: &Path, prefix: &str) -> Result<(), CliError> {
+    fn add(&mut self, folder: &Path, prefix: &str) -> Result {
         for entry in fs::read_dir(folder).map_err(|error| unreadable(folder, &error))? {
             let entry = entry.map_err(|error| unreadable(folder, &error))?;
             let path = entry.path();
             let is_unsafe = |character: char| character == '\\' || character.is_control();
             let name = entry.file_name().into_string().ok().filter(|name| !name.contains(is_unsafe));
             let name = name.ok_or_else(|| {
-                CliError::Input(format!(
-                    "{}: expected file names in UTF-8 without backslashes and control characters",
-                    path.display()
-                ))
+                invalid!("{}: expected file names in UTF-8 without backslashes and control characters", path.display())
             })?;
             let kind = entry.file_type().map_err(|error| unreadable(&path, &error))?;
             let full_name = format!("{prefix}{name}");
@@ -69,10 +66,10 @@ impl Contents {
             }
             if self.names.len() > FILES_MAX || self.bytes > BYTES_MAX {
                 let limit = BYTES_MAX >> 20;
-                return Err(CliError::Input(format!(
+                return Err(invalid!(
                     "{}: more than {FILES_MAX} files or {limit} MiB: expected a folder with nothing but the bot",
                     folder.display()
-                )));
+                ));
             }
         }
         Ok(())

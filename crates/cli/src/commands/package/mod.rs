@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 
 use clap::Args;
 
-use crate::CliError;
 use crate::arguments::{MapArgs, integer};
 use crate::error::unreadable;
 use crate::output::{OutputArgs, Say, count, note};
 use crate::series::stop_on_interrupt;
+use crate::{CliError, Result, failed, invalid};
 use contents::Contents;
 use python::Python;
 use trial::Trial;
@@ -49,14 +49,14 @@ pub(crate) struct PackageArgs {
     files: OutputArgs,
 }
 
-pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result<(), CliError> {
+pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result {
     let folder = fs::canonicalize(&args.folder).map_err(|error| unreadable(&args.folder, &error))?;
     let contents = Contents::read(&folder)?;
     let map = args.maps.find(&args.map)?;
     let default = || PathBuf::from(format!("{}.zip", folder.file_name().unwrap_or_default().to_string_lossy()));
     let output = args.files.file(args.output.clone().unwrap_or_else(default))?;
     let name = args.folder.display();
-    let refuse = |problems: Vec<String>| CliError::Check(format!("{name}: {}", problems.join("; ")));
+    let refuse = |problems: Vec<String>| failed!("{name}: {}", problems.join("; "));
 
     let problems = contents.problems(&folder);
     if !problems.is_empty() {
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result<(), CliErr
     let python = Python::find(args.python.as_deref())?;
     out.say(python.words())?;
     out.flush()?;
-    let scratch = tempfile::tempdir().map_err(|error| CliError::Input(format!("no temporary folder: {error}")))?;
+    let scratch = tempfile::tempdir().map_err(|error| invalid!("no temporary folder: {error}"))?;
     let [zip, bot, environment] = ["bot.zip", "bot", "environment"].map(|name| scratch.path().join(name));
     let problems = python.zip(&folder, &contents.names, &zip)?;
     if !problems.is_empty() {

@@ -5,8 +5,8 @@ use std::process::{Command, Output, Stdio};
 use std::{env, fs, io};
 
 use super::contents::{Contents, REQUIREMENTS};
-use crate::CliError;
 use crate::output::note;
+use crate::{CliError, Result, invalid};
 
 const ZIP: &str = include_str!("../../../../../tools/zip_folder.py");
 /// Prints the version, and the module for virtual environments: `venv`, `virtualenv` or `-` (none).
@@ -29,20 +29,15 @@ pub struct Python {
 impl Python {
     /// Returns the given interpreter or, if none is given, the oldest suitable one found. Fails if
     /// the given interpreter is unsuitable, or none is found.
-    pub fn find(given: Option<&Path>) -> Result<Self, CliError> {
+    pub fn find(given: Option<&Path>) -> Result<Self> {
         if let Some(path) = given {
             return Self::probe(path).ok_or_else(|| {
-                CliError::Input(format!(
-                    "{}: expected Python 3.{MINOR_MIN} or newer with venv or virtualenv",
-                    path.display()
-                ))
+                invalid!("{}: expected Python 3.{MINOR_MIN} or newer with venv or virtualenv", path.display())
             });
         }
         let oldest = candidates().iter().filter_map(|path| Self::probe(path)).min();
         oldest.ok_or_else(|| {
-            CliError::Input(format!(
-                "no Python 3.{MINOR_MIN} or newer with venv or virtualenv found (try --python FILE)"
-            ))
+            invalid!("no Python 3.{MINOR_MIN} or newer with venv or virtualenv found (try --python FILE)")
         })
     }
 
@@ -67,11 +62,11 @@ impl Python {
     }
 
     /// Zips a folder's files. If Python files do not compile, writes no zip and returns the errors.
-    pub fn zip(&self, folder: &Path, names: &[String], zip: &Path) -> Result<Vec<String>, CliError> {
+    pub fn zip(&self, folder: &Path, names: &[String], zip: &Path) -> Result<Vec<String>> {
         let mut command = isolated(&self.path);
         command.args(["-c", ZIP]).args([folder, zip]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let fail = |error: io::Error| CliError::Input(format!("cannot run {}: {error}", self.path.display()));
+        let fail = |error: io::Error| invalid!("cannot run {}: {error}", self.path.display());
         let mut child = command.spawn().map_err(fail)?;
         let names: String = names.iter().flat_map(|name| [name, "\0"]).collect();
         let input = child.stdin.take().expect("piped").write_all(names.as_bytes());
@@ -81,10 +76,10 @@ impl Python {
             return Ok(found.lines().map(|line| format!("{line} (Python 3.{})", self.minor)).collect());
         }
         let error = String::from_utf8_lossy(&output.stderr);
-        Err(CliError::Input(format!("cannot zip {}: {}", folder.display(), error.lines().last().unwrap_or_default())))
+        Err(invalid!("cannot zip {}: {}", folder.display(), error.lines().last().unwrap_or_default()))
     }
 
-    pub fn unzip(&self, zip: &Path, folder: &Path) -> Result<(), CliError> {
+    pub fn unzip(&self, zip: &Path, folder: &Path) -> Result {
         let output = self.run(&["-m", "zipfile", "--extract"], &[zip, folder])?;
         if output.status.success() { Ok(()) } else { Err(failure("cannot unpack the zip", &output)) }
     }
@@ -92,7 +87,7 @@ impl Python {
     /// Creates a virtual environment, installs the bot's requirements, and returns the interpreter of
     /// the environment. Returns the inner error
     /// if pip fails, and the outer error if the environment cannot be created or pip cannot start.
-    pub fn install(&self, environment: &Path, bot: &Path) -> Result<Result<PathBuf, String>, CliError> {
+    pub fn install(&self, environment: &Path, bot: &Path) -> Result<Result<PathBuf, String>> {
         let has_requirements = Contents::has_requirements(bot);
         let pip: &[&str] = match self.module.as_str() {
             _ if has_requirements => &[],
@@ -110,7 +105,7 @@ impl Python {
         let mut pip = isolated(&python);
         pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet"]);
         pip.args(["--requirement", REQUIREMENTS]).current_dir(bot).stdin(Stdio::null());
-        let output = pip.output().map_err(|error| CliError::Input(format!("cannot run pip: {error}")))?;
+        let output = pip.output().map_err(|error| invalid!("cannot run pip: {error}"))?;
         if output.status.success() {
             return Ok(Ok(python));
         }
@@ -121,9 +116,9 @@ impl Python {
         Ok(Err(format!("{REQUIREMENTS} cannot be installed under Python 3.{}: {cause}", self.minor)))
     }
 
-    fn run(&self, words: &[&str], paths: &[&Path]) -> Result<Output, CliError> {
+    fn run(&self, words: &[&str], paths: &[&Path]) -> Result<Output> {
         let output = isolated(&self.path).args(words).args(paths).stdin(Stdio::null()).output();
-        output.map_err(|error| CliError::Input(format!("cannot run {}: {error}", self.path.display())))
+        output.map_err(|error| invalid!("cannot run {}: {error}", self.path.display()))
     }
 }
 
@@ -148,7 +143,7 @@ fn failure(what: &str, output: &Output) -> CliError {
     let log = [&output.stderr[..], &output.stdout[..]].concat();
     let log = String::from_utf8_lossy(&log);
     let cause = log.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
-    CliError::Input(format!("{what}: {}", cause))
+    invalid!("{what}: {}", cause)
 }
 
 /// Returns interpreters to try, including those in pyenv's folders, because pyenv's shims run only

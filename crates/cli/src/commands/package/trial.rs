@@ -13,8 +13,8 @@ use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
 
 use super::contents::{PROGRAM, REQUIREMENTS};
 use super::python::show_log;
-use crate::CliError;
 use crate::output::{ending, shell_quoted};
+use crate::{CliError, Result, invalid};
 
 /// The port of the competition's server.
 pub const PORT: u16 = 8765;
@@ -38,7 +38,7 @@ pub struct Trial {
 }
 
 /// Plays a game with the bot in `folder` on a server at `port`; 0 picks a free port.
-pub fn play(folder: &Path, python: &Path, map: Map, port: u16, stop: &AtomicBool) -> Result<Trial, CliError> {
+pub fn play(folder: &Path, python: &Path, map: Map, port: u16, stop: &AtomicBool) -> Result<Trial> {
     let options = ServerOptions { games: Some(1), ..ServerOptions::with_maps(vec![map]) };
     let server = Server::start(HOST, port, options).map_err(cannot_listen)?;
     let address = server.address();
@@ -49,7 +49,7 @@ pub fn play(folder: &Path, python: &Path, map: Map, port: u16, stop: &AtomicBool
     }
     let variables: Vec<(&str, String)> = variables.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
     let mut program = Program::start(&command(folder, python), &variables)
-        .map_err(|error| CliError::Input(format!("cannot start the bot: {error}")))?;
+        .map_err(|error| invalid!("cannot start the bot: {error}"))?;
     let mut trial = watch(&server, &mut program, stop);
     let end = Instant::now() + EXIT_TIME;
     while trial.result.is_some() && program.status().is_none() && Instant::now() < end {
@@ -86,7 +86,7 @@ fn watch(server: &Server, program: &mut Program, stop: &AtomicBool) -> Trial {
 }
 
 fn cannot_listen(error: ServerError) -> CliError {
-    CliError::Input(format!("{error}: the test needs a free port (try --port 0 if the bot reads SERVER_URL)"))
+    invalid!("{error}: the test needs a free port (try --port 0 if the bot reads SERVER_URL)")
 }
 
 fn command(folder: &Path, python: &Path) -> String {
