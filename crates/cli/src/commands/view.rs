@@ -1,4 +1,3 @@
-use std::cell::RefCell;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +11,7 @@ use rayon::prelude::*;
 use getaway::bot::BotOptions;
 use getaway::game::{State, World};
 use getaway::map::Map;
-use getaway::planner::{Budget, DEFAULT_NAME};
+use getaway::planner::{Budget, DEFAULT_NAME, PlannerHost};
 use getaway::recording::WireNotes;
 use getaway_arena::{Answer, Entrant, Player, PlayerSpec};
 use getaway_playground::{Engine, Games};
@@ -27,7 +26,7 @@ use super::replay::list_files;
 
 use crate::arguments::{BotArgs, MapArgs, RulesArgs, bot_failure, integer, page_address, seed, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, Say, note};
-use crate::{CliError, Host, Result, invalid};
+use crate::{Result, invalid};
 
 const HUMAN: &str = "human";
 
@@ -117,10 +116,9 @@ enum Source {
     Map(Box<Map>),
 }
 
-pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Result {
+pub(crate) fn run(args: &ViewArgs, host: Option<&dyn PlannerHost>, out: &mut impl Write) -> Result {
     let source = source(args)?;
-    let theme = if args.dark { Theme::Dark } else { Theme::Light };
-    let options = PictureOptions { layers: args.layers, theme };
+    let options = PictureOptions { layers: args.layers, theme: if args.dark { Theme::Dark } else { Theme::Light } };
     if let (Some(folder), Source::Recordings(paths)) = (&args.html, &source)
         && (paths.len() > 1 || args.sources.iter().any(|source| Path::new(source).is_dir()))
     {
@@ -150,35 +148,28 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
 /// `.jsonl` or `.jsonl.gz`, it is a file that does not end in `.txt` or `.png`, or it is a folder without
 /// `layout.png`.
 fn source(args: &ViewArgs) -> Result<Source> {
-    if args.sources.is_empty() {
-        return Ok(Source::Nothing);
-    }
     let is_recording = |path: &Path| {
-        let name = path.to_string_lossy();
-        (path.is_file() && !name.ends_with(".txt") && !name.ends_with(".png"))
-            || name.ends_with(".jsonl")
-            || name.ends_with(".jsonl.gz")
+        let is_named = |endings: [&str; 2]| endings.iter().any(|ending| path.to_string_lossy().ends_with(ending));
+        (path.is_file() && !is_named([".txt", ".png"])) || is_named([".jsonl", ".jsonl.gz"])
     };
+    let is_map = |path: &Path| !is_recording(path) && (!path.is_dir() || path.join("layout.png").exists());
     let paths: Vec<PathBuf> = args.sources.iter().map(PathBuf::from).collect();
-    if let [path] = &paths[..]
-        && args.with.is_none()
-        && !is_recording(path)
-        && (!path.is_dir() || path.join("layout.png").exists())
-    {
-        return Ok(Source::Map(Box::new(args.maps.find(&args.sources[0])?)));
-    }
-    Ok(Source::Recordings(list_files(&paths)?))
+    Ok(match &paths[..] {
+        [] => Source::Nothing,
+        [path] if args.with.is_none() && is_map(path) => Source::Map(Box::new(args.maps.find(&args.sources[0])?)),
+        paths => Source::Recordings(list_files(paths)?),
+    })
 }
 
 /// Returns the only recording. Fails if there are several, because the output shows one game.
 fn single(paths: &[PathBuf]) -> Result<&Path> {
-    match paths {
-        [path] => Ok(path),
-        paths => Err(invalid!("{} recordings: expected one for an image, a video or --with", paths.len())),
-    }
+    let [path] = paths else {
+        return Err(invalid!("{} recordings: expected one for an image, a video or --with", paths.len()));
+    };
+    Ok(path)
 }
 
-fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page> {
+fn page(args: &ViewArgs, source: &Source, host: Option<&dyn PlannerHost>) -> Result<Page> {
     let playground = args.playground.as_deref();
     let paths = match source {
         Source::Nothing => return Ok(Page::new(PageSource::Engine(EngineKind::Worker), None)),
@@ -196,26 +187,21 @@ fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page> {
 /// merged.
 fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary> {
     let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
-    if let Some(with) = args.with.as_deref() {
-        let log = read_log(single(paths)?, Some(with), rules.as_ref(), &maps)?;
-        let mut games = GameLibrary::new(rules, maps);
-        games.add_log(log)?;
-        return Ok(games);
-    }
+    let merged = match &args.with {
+        Some(with) => Some(read_log(single(paths)?, Some(with), rules.as_ref(), &maps)?),
+        None => None,
+    };
     let mut games = GameLibrary::new(rules, maps);
-    if let [path] = paths {
-        games.add(&RecordingSource::File(path.clone()))?;
-        return Ok(games);
+    match (merged, paths) {
+        (Some(log), _) => games.add_log(log).map(drop)?,
+        (None, [path]) => games.add(&RecordingSource::File(path.clone())).map(drop)?,
+        (None, paths) => paths.iter().try_for_each(|path| games.add_file(path))?,
     }
-    for path in paths {
-        games.add_file(path)?;
+    let (errors, all) = (games.errors(), paths.len());
+    if errors.len() == all {
+        return Err(invalid!("none of the {all} recordings can be read; first error: {}", errors[0]));
     }
-    match games.errors() {
-        errors if errors.len() == paths.len() => {
-            Err(invalid!("none of the {} recordings can be read; first error: {}", paths.len(), errors[0]))
-        }
-        _ => Ok(games),
-    }
+    Ok(games)
 }
 
 fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut impl Write) -> Result {
@@ -227,11 +213,9 @@ fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut im
     let outputs: Vec<(u64, OutputFile)> = games.names().into_iter().map(output).collect::<Result<_>>()?;
     let progress = Progress::of(outputs.len() as u64, "games");
     outputs.par_iter().try_for_each(|(number, file)| {
-        let page = games
-            .page(*number, Budget::ticks(ANALYSIS_TICKS), args.playground.as_deref())
-            .expect("a game of the library");
+        let page = games.page(*number, Budget::ticks(ANALYSIS_TICKS), args.playground.as_deref());
         progress.inc(1);
-        file.write(page.html.as_bytes())
+        file.write(page.expect("a game of the library").html.as_bytes())
     })?;
     drop(progress);
     index.write(Page::new(PageSource::Gallery(&games.list()), None).html.as_bytes())?;
@@ -239,9 +223,9 @@ fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut im
     out.say(index.path().display().to_string())
 }
 
-fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay> {
+fn replay(args: &ViewArgs, source: &Source, host: Option<&dyn PlannerHost>) -> Result<Replay> {
     match source {
-        Source::Nothing => Err(CliError::Input("no game: expected a recording or a map".to_owned())),
+        Source::Nothing => Err(invalid!("no game: expected a recording or a map")),
         Source::Recordings(paths) => {
             Ok(Replay::of_log(&read(single(paths)?, args.with.as_deref(), &args.maps, &args.rules)?))
         }
@@ -250,9 +234,9 @@ fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay> {
                 return Err(invalid!("--planner {HUMAN} plays on the page: expected no output file"));
             }
             let (world, mut player) = world_and_player(args, map, host)?;
-            let states = RefCell::new(Vec::new());
-            play(&args.bot, &mut player, &world, |state| states.borrow_mut().push(state.clone()), |_| {})?;
-            Ok(Replay::of_states(&map.name, Entrant::parse(&args.planner).label(), &world, &states.into_inner()))
+            let mut states = Vec::new();
+            play(&args.bot, &mut player, &world, |state, _| states.push(state.clone()))?;
+            Ok(Replay::of_states(&map.name, Entrant::parse(&args.planner).label(), &world, &states))
         }
     }
 }
@@ -262,12 +246,9 @@ fn ensure_ffmpeg(path: &Path) -> Result {
     if !path.extension().is_some_and(|extension| extension == "mp4" || extension == "webm") {
         return Err(invalid!("{name}: expected a name that ends in .mp4 or .webm"));
     }
-    let mut ffmpeg = Command::new("ffmpeg");
-    let found = ffmpeg.arg("-version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    match found {
-        Ok(status) if status.success() => Ok(()),
-        _ => Err(invalid!("cannot make {name}: cannot run ffmpeg (try --gif)")),
-    }
+    let found = Command::new("ffmpeg").arg("-version").stdin(Stdio::null()).output();
+    let is_found = found.is_ok_and(|output| output.status.success());
+    if is_found { Ok(()) } else { Err(invalid!("cannot make {name}: cannot run ffmpeg (try --gif)")) }
 }
 
 fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>> {
@@ -281,34 +262,25 @@ fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>> {
         // Most video players need an even width and height and this pixel format.
         ffmpeg.args(["-pix_fmt", "yuv420p", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"]).arg(&to);
         let output = ffmpeg.stdin(Stdio::null()).output()?;
-        if output.status.success() {
-            fs::read(&to)
-        } else {
-            Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
+        if !output.status.success() {
+            return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
         }
+        fs::read(&to)
     };
     make().map_err(|error| invalid!("cannot make {}: {error}", path.display()))
 }
 
-fn world_and_player(args: &ViewArgs, map: &Map, host: Host<'_>) -> Result<(World, Player)> {
+fn world_and_player(args: &ViewArgs, map: &Map, host: Option<&dyn PlannerHost>) -> Result<(World, Player)> {
     let rules = args.rules.rules()?;
     let options = BotOptions { seed: args.seed, rules, ..BotOptions::default() };
     Ok((world_of(map, &rules)?, PlayerSpec::find(&Entrant::parse(&args.planner), host)?.player(options)?))
 }
 
-/// Plays a game, and passes every state to `on_state`. Notes the mistakes and the failure of a bot.
-fn play(
-    bot: &BotArgs,
-    player: &mut Player,
-    world: &World,
-    on_state: impl Fn(&State),
-    on_wire: impl Fn(&WireNotes),
-) -> Result {
-    let played = bot.play(player, world, &mut |state, answer| {
-        on_state(state);
-        if let Answer::Command { wire, .. } = answer {
-            on_wire(&wire);
-        }
+/// Plays a game, and passes every state to `show`. Notes the mistakes and the failure of a bot.
+fn play(bot: &BotArgs, player: &mut Player, world: &World, mut show: impl FnMut(&State, Option<&WireNotes>)) -> Result {
+    let played = bot.play(player, world, &mut |state, answer| match answer {
+        Answer::Command { wire, .. } => show(state, Some(&wire)),
+        Answer::Decision(_) => show(state, None),
     })?;
     if let Some(record) = played.external {
         if !record.mistakes.is_empty() {
@@ -318,11 +290,11 @@ fn play(
             note(&error.to_string());
         }
     }
-    on_state(&played.state);
+    show(&played.state, None);
     Ok(())
 }
 
-fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) -> Result {
+fn show(args: &ViewArgs, source: &Source, host: Option<&dyn PlannerHost>, out: &mut impl Write) -> Result {
     let games = match source {
         Source::Nothing => Games::None,
         Source::Recordings(paths) => Games::Recorded(library(args, paths)?),
@@ -338,7 +310,11 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
             let shown = Arc::clone(&live);
             // If `play` fails, the page shows the states before the failure.
             let bot = args.bot.clone();
-            let play = move || play(&bot, &mut player, &world, |state| live.push(state), |wire| live.note(wire));
+            let show = move |state: &State, wire: Option<&WireNotes>| {
+                live.push(state);
+                wire.into_iter().for_each(|wire| live.note(wire));
+            };
+            let play = move || play(&bot, &mut player, &world, show);
             let started = thread::Builder::new().name("player".to_owned()).spawn(play);
             started.map_err(|error| invalid!("cannot start a thread: {error}"))?;
             Games::Live(shown)
