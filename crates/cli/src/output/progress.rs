@@ -27,18 +27,20 @@ impl Progress {
     /// Starts at `before` steps, done by an earlier run. The estimated time left assumes the speed
     /// of this run.
     pub fn resumed(total: u64, unit: &'static str, before: u64) -> Self {
-        let style = style(&format!("{{pos}}/{{len}} {unit} {{wide_bar}} {{msg}}  {{left}}"));
+        let style = ProgressStyle::with_template(&format!("{{pos}}/{{len}} {unit} {{wide_bar}} {{msg}}  {{left}}"));
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
             let time = time_left(before, state.pos(), total, state.elapsed());
             let _ = time.map_or(Ok(()), |time| write!(out, "{} left", rounded(time)));
         };
-        let bar = bar(Some(total)).with_style(style.with_key("left", left)).with_position(before);
+        let bar =
+            bar(Some(total)).with_style(style.expect("a valid template").with_key("left", left)).with_position(before);
         Self::of_bar(bar, move |bar| counted_line(bar, unit, before))
     }
 
     /// Shows the message and the elapsed time, for work with an unknown number of steps.
     pub fn open_ended() -> Self {
-        let bar = bar(None).with_style(style("{spinner} {msg}  {elapsed}"));
+        let style = ProgressStyle::with_template("{spinner} {msg}  {elapsed}");
+        let bar = bar(None).with_style(style.expect("a valid template"));
         if !bar.is_hidden() {
             // Update the elapsed time during long steps.
             bar.enable_steady_tick(Duration::from_secs(1) / REDRAWS_PER_SECOND.into());
@@ -83,10 +85,6 @@ fn bar(total: Option<u64>) -> ProgressBar {
     ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND))
 }
 
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
-}
-
 /// Estimates the time left from the mean time per step of this run. Returns `None` before the first
 /// of these steps ends.
 fn time_left(before: u64, done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
@@ -117,10 +115,7 @@ fn counted_line(bar: &ProgressBar, unit: &str, before: u64) -> String {
 }
 
 /// A thread that writes a line at every interval, even during long steps, until it is dropped.
-struct Lines {
-    stop: Option<mpsc::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
-}
+struct Lines(Option<(mpsc::Sender<()>, JoinHandle<()>)>);
 
 impl Lines {
     fn start(
@@ -138,14 +133,14 @@ impl Lines {
         };
         // If the thread cannot be started, the command runs without progress lines.
         let thread = thread::Builder::new().name("progress".to_owned()).spawn(write_lines).ok();
-        Self { stop: Some(stop), thread }
+        Self(thread.map(|thread| (stop, thread)))
     }
 }
 
 impl Drop for Lines {
     fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
+        if let Some((stop, thread)) = self.0.take() {
+            drop(stop);
             let _ = thread.join();
         }
     }
