@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use getaway::files;
 
-use crate::error::{TEXT_BYTES_MAX, unreadable};
+use crate::error::{TEXT_BYTES_MAX, at, unreadable};
 use crate::{Result, invalid};
 
 pub const PROGRAM: &str = "application.py";
@@ -44,9 +44,8 @@ impl Contents {
             let path = entry.path();
             let is_unsafe = |character: char| character == '\\' || character.is_control();
             let name = entry.file_name().into_string().ok().filter(|name| !name.contains(is_unsafe));
-            let name = name.ok_or_else(|| {
-                invalid!("{}: expected file names in UTF-8 without backslashes and control characters", path.display())
-            })?;
+            let expected = "expected file names in UTF-8 without backslashes and control characters";
+            let name = name.ok_or_else(|| at(&path, expected))?;
             let kind = entry.file_type().map_err(|error| unreadable(&path, &error))?;
             let full_name = format!("{prefix}{name}");
             let is_environment = kind.is_dir() && path.join("pyvenv.cfg").exists();
@@ -65,10 +64,9 @@ impl Contents {
                 self.names.push(full_name);
             }
             if self.names.len() > FILES_MAX || self.bytes > BYTES_MAX {
-                let limit = BYTES_MAX >> 20;
+                let (folder, limit) = (folder.display(), BYTES_MAX >> 20);
                 return Err(invalid!(
-                    "{}: more than {FILES_MAX} files or {limit} MiB: expected a folder with nothing but the bot",
-                    folder.display()
+                    "{folder}: more than {FILES_MAX} files or {limit} MiB: expected a folder with nothing but the bot"
                 ));
             }
         }

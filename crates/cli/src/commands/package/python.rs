@@ -1,12 +1,13 @@
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::{env, fs, io};
 
 use super::contents::{Contents, REQUIREMENTS};
+use crate::error::at;
 use crate::output::note;
-use crate::{CliError, Result, invalid};
+use crate::{Result, invalid};
 
 const ZIP: &str = include_str!("../../../../../tools/zip_folder.py");
 /// Prints the version, and the module for virtual environments: `venv`, `virtualenv` or `-` (none).
@@ -30,15 +31,12 @@ impl Python {
     /// Returns the given interpreter or, if none is given, the oldest suitable one found. Fails if
     /// the given interpreter is unsuitable, or none is found.
     pub fn find(given: Option<&Path>) -> Result<Self> {
-        if let Some(path) = given {
-            return Self::probe(path).ok_or_else(|| {
-                invalid!("{}: expected Python 3.{MINOR_MIN} or newer with venv or virtualenv", path.display())
-            });
-        }
-        let oldest = candidates().iter().filter_map(|path| Self::probe(path)).min();
-        oldest.ok_or_else(|| {
-            invalid!("no Python 3.{MINOR_MIN} or newer with venv or virtualenv found (try --python FILE)")
-        })
+        let wanted = format!("Python 3.{MINOR_MIN} or newer with venv or virtualenv");
+        let Some(path) = given else {
+            let oldest = candidates().iter().filter_map(|path| Self::probe(path)).min();
+            return oldest.ok_or_else(|| invalid!("no {wanted} found (try --python FILE)"));
+        };
+        Self::probe(path).ok_or_else(|| at(path, format_args!("expected {wanted}")))
     }
 
     fn probe(path: &Path) -> Option<Self> {
@@ -46,13 +44,8 @@ impl Python {
         let text = String::from_utf8(output.ok()?.stdout).ok()?;
         let words: Vec<&str> = text.split_whitespace().collect();
         let ["3", minor, micro, module] = words[..] else { return None };
-        let (minor, micro) = (minor.parse().ok()?, micro.parse().ok()?);
-        (minor >= MINOR_MIN && module != "-").then(|| Self {
-            minor,
-            micro,
-            path: path.to_owned(),
-            module: module.to_owned(),
-        })
+        let (minor, micro, path) = (minor.parse().ok()?, micro.parse().ok()?, path.to_owned());
+        (minor >= MINOR_MIN && module != "-").then(|| Self { minor, micro, path, module: module.to_owned() })
     }
 
     pub fn words(&self) -> String {
@@ -80,8 +73,7 @@ impl Python {
     }
 
     pub fn unzip(&self, zip: &Path, folder: &Path) -> Result {
-        let output = self.run(&["-m", "zipfile", "--extract"], &[zip, folder])?;
-        if output.status.success() { Ok(()) } else { Err(failure("cannot unpack the zip", &output)) }
+        self.run("cannot unpack the zip", &["-m", "zipfile", "--extract"], &[zip, folder])
     }
 
     /// Creates a virtual environment, installs the bot's requirements, and returns the interpreter of
@@ -94,10 +86,8 @@ impl Python {
             "venv" => &["--without-pip"],
             _ => &["--no-pip"],
         };
-        let output = self.run(&[&["-m", &self.module], pip].concat(), &[environment])?;
-        if !output.status.success() {
-            return Err(failure(&format!("{} cannot create an environment", self.path.display()), &output));
-        }
+        let failure = format!("{} cannot create an environment", self.path.display());
+        self.run(&failure, &[&["-m", &self.module], pip].concat(), &[environment])?;
         let python = environment.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
         if !has_requirements {
             return Ok(Ok(python));
@@ -116,9 +106,17 @@ impl Python {
         Ok(Err(format!("{REQUIREMENTS} cannot be installed under Python 3.{}: {cause}", self.minor)))
     }
 
-    fn run(&self, words: &[&str], paths: &[&Path]) -> Result<Output> {
+    /// Runs the interpreter. If it fails, the error is `failure` with the last line of its output.
+    fn run(&self, failure: &str, words: &[&str], paths: &[&Path]) -> Result {
         let output = isolated(&self.path).args(words).args(paths).stdin(Stdio::null()).output();
-        output.map_err(|error| invalid!("cannot run {}: {error}", self.path.display()))
+        let output = output.map_err(|error| invalid!("cannot run {}: {error}", self.path.display()))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let log = [&output.stderr[..], &output.stdout[..]].concat();
+        let log = String::from_utf8_lossy(&log);
+        let cause = log.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
+        Err(invalid!("{failure}: {cause}"))
     }
 }
 
@@ -137,13 +135,6 @@ fn isolated(path: &Path) -> Command {
 pub fn show_log(log: &str) {
     let lines: Vec<&str> = log.trim_end().lines().collect();
     lines[lines.len().saturating_sub(LOG_LINES)..].iter().for_each(|line| note(&format!("  | {line}")));
-}
-
-fn failure(what: &str, output: &Output) -> CliError {
-    let log = [&output.stderr[..], &output.stdout[..]].concat();
-    let log = String::from_utf8_lossy(&log);
-    let cause = log.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
-    invalid!("{what}: {}", cause)
 }
 
 /// Returns interpreters to try, including those in pyenv's folders, because pyenv's shims run only
