@@ -8,7 +8,7 @@ use getaway::protocol::{Mistakes, TraceTick, parse_actions, parser_words, write_
 
 use crate::arguments::{MapArgs, RulesArgs, world_of};
 use crate::output::note;
-use crate::{CliError, Result, invalid};
+use crate::{Result, invalid};
 
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
@@ -30,12 +30,13 @@ pub(crate) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl 
     let map = args.maps.find(&args.map)?;
     let world = world_of(&map, &args.rules.rules()?)?;
     let mut state = world.start();
-    let mut lines = Lines { input, line: Vec::new(), number: 0 };
-    let mut mistakes = Mistakes::default();
+    let (mut mistakes, mut line) = (Mistakes::default(), 0);
     while !state.is_over() {
-        let Some(command) = lines.next_command()? else { break };
+        line += 1;
+        let command = next_command(input).map_err(|what| invalid!("standard input, line {line}: {what}"))?;
+        let Some(command) = command else { break };
         for what in mistakes.add_actions(state.tick().into(), &command) {
-            note(&format!("line {}: ignored {what} (reported once)", lines.number));
+            note(&format!("line {line}: ignored {what} (reported once)"));
         }
         if world.play_command(&mut state, &command).is_err() {
             break;
@@ -49,35 +50,18 @@ pub(crate) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl 
     Ok(())
 }
 
-struct Lines<'a, R> {
-    input: &'a mut R,
-    line: Vec<u8>,
-    number: usize,
-}
-
-impl<R: BufRead> Lines<'_, R> {
-    /// Returns the command on the next line, or `None` at the end of the input.
-    fn next_command(&mut self) -> Result<Option<Vec<Action>>> {
-        self.number += 1;
-        self.line.clear();
-        let mut limited = Read::take(&mut *self.input, MAX_LINE_BYTES + 1);
-        let bytes = limited.read_until(b'\n', &mut self.line).map_err(|error| self.error(&error.to_string()))?;
-        if bytes == 0 {
-            return Ok(None);
-        }
-        if bytes as u64 > MAX_LINE_BYTES {
-            return Err(self.error(&format!("line too long: expected at most {MAX_LINE_BYTES} bytes")));
-        }
-        let json: Value = serde_json::from_slice(self.line.trim_ascii_end()).map_err(|error| self.not_json(&error))?;
-        let command = parse_actions(Some(&json)).map_err(|error| self.error(&error.to_string()))?;
-        Ok(Some(command))
+/// Returns the command on the next line, or `None` at the end of the input.
+fn next_command(input: &mut impl BufRead) -> Result<Option<Vec<Action>>, String> {
+    let mut line = Vec::new();
+    let mut limited = Read::take(input, MAX_LINE_BYTES + 1);
+    let bytes = limited.read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
+    if bytes == 0 {
+        return Ok(None);
     }
-
-    fn error(&self, what: &str) -> CliError {
-        invalid!("standard input, line {}: {what}", self.number)
+    if bytes as u64 > MAX_LINE_BYTES {
+        return Err(format!("line too long: expected at most {MAX_LINE_BYTES} bytes"));
     }
-
-    fn not_json(&self, error: &serde_json::Error) -> CliError {
-        self.error(&format!("expected a JSON array of actions: {}", parser_words(error)))
-    }
+    let json: Value = serde_json::from_slice(line.trim_ascii_end())
+        .map_err(|error| format!("expected a JSON array of actions: {}", parser_words(&error)))?;
+    parse_actions(Some(&json)).map(Some).map_err(|error| error.to_string())
 }
