@@ -110,8 +110,7 @@ pub(crate) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result {
     progress.set_message(format!("analysing {}", args.recording.display()));
     let budget = limit.and(Budget::ticks(args.budget_ticks));
     let analysis = Analysis::of_log(&log, budget, &mut |_| true);
-    let is_doomed = analysis.kind == Some(LossKind::DoomedMap);
-    let doomed = if is_doomed { DoomedGame::of(&log, budget) } else { None };
+    let doomed = if analysis.kind == Some(LossKind::DoomedMap) { DoomedGame::of(&log, budget) } else { None };
     drop(progress);
     if args.json {
         let file = args.recording.display().to_string();
@@ -151,15 +150,17 @@ fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Resul
         out.say(format!("Note: {note}."))?;
     }
     write_commands(analysis, out)?;
-    if analysis.end == Status::Complete {
-        return Ok(());
-    }
-    let Some(tick) = analysis.last_savable_tick else { return Ok(()) };
+    let savable = analysis.last_savable_tick.filter(|_| analysis.end != Status::Complete);
+    let Some(tick) = savable else { return Ok(()) };
     if analysis.kind.is_some() && tick < *final_tick {
         let proof = if analysis.is_proven { "proven" } else { "a line was found; a later tick is not excluded" };
         out.say(format!("Last tick from which survival was possible: {tick} ({proof})"))?;
     }
-    write_curve(analysis, tick, out)?;
+    let ticks = (analysis.first_tick..).zip(&analysis.room);
+    let around = ticks.skip(usize::from(tick.saturating_sub(analysis.first_tick)).saturating_sub(CURVE_TICKS / 2));
+    let room: Vec<String> = around.take(CURVE_TICKS).map(|(tick, room)| format!("{tick} {room}")).collect();
+    let what = format!("tiles where the player can still be alive {} ticks later", analysis.room_ticks);
+    out.say(format!("Room left by tick ({what}): {}", room.join(", ")))?;
     writeln!(out, "A surviving line, from tick {tick} on:")?;
     write_line_of_moves(&analysis.line.clone().unwrap_or_default(), out)
 }
@@ -194,17 +195,14 @@ fn write_doomed(doomed: &DoomedGame, analysis: &Analysis, out: &mut impl Write) 
 
 fn write_commands(analysis: &Analysis, out: &mut impl Write) -> Result {
     let commands = &analysis.commands;
-    let mut parts = Vec::new();
-    for (count, what) in [
+    let counts = [
         (commands.late, "late"),
         (commands.missing, "missing"),
         (commands.unreadable, "unreadable"),
         (commands.ignored, "not played by the server"),
-    ] {
-        if count > 0 {
-            parts.push(format!("{count} {what}"));
-        }
-    }
+    ];
+    let parts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    let parts: Vec<String> = parts.collect();
     if !parts.is_empty() {
         out.say(format!("Commands: {}", parts.join(", ")))?;
     }
@@ -215,15 +213,4 @@ fn write_commands(analysis: &Analysis, out: &mut impl Write) -> Result {
         writeln!(out, "Ticks with mispredictions: {}", commands.mispredicted)?;
     }
     Ok(())
-}
-
-fn write_curve(analysis: &Analysis, tick: u16, out: &mut impl Write) -> Result {
-    let decisive = usize::from(tick.saturating_sub(analysis.first_tick));
-    let first = decisive.saturating_sub(CURVE_TICKS / 2);
-    let room = analysis.room.iter().enumerate().skip(first).take(CURVE_TICKS);
-    let room: Vec<String> =
-        room.map(|(index, room)| format!("{} {room}", index + usize::from(analysis.first_tick))).collect();
-    let ahead = analysis.room_ticks;
-    let what = format!("tiles where the player can still be alive {ahead} ticks later");
-    out.say(format!("Room left by tick ({what}): {}", room.join(", ")))
 }

@@ -78,35 +78,36 @@ struct Written<'a> {
 }
 
 pub(crate) fn run(args: &MapgenArgs, out: &mut impl Write) -> Result {
-    let options = generator_options(args);
-    let maps =
-        (0..args.count).map(|index| generate_nth(&options, args.seed, index)).collect::<Result<Vec<Map>, _>>()?;
-    save_all(&maps, &args.out, args.output.existing())?;
-
-    let written: Vec<Written<'_>> = maps.iter().map(|map| written(map, &args.out)).collect();
-    if args.json {
-        return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&written)?)?);
-    }
-    for Written { folder, open_tiles, threats, difficulty, .. } in written {
-        out.say(format!("{folder}: {open_tiles} open tiles, {threats} threats, {difficulty}"))?;
-    }
-    Ok(())
-}
-
-fn generator_options(args: &MapgenArgs) -> GeneratorOptions {
-    let (width, height) = args.size;
-    GeneratorOptions {
+    let options = GeneratorOptions {
         kind: match args.kind {
             Kind::Maze => GeneratorKind::Maze,
             Kind::Labyrinth => GeneratorKind::Labyrinth,
             Kind::City => GeneratorKind::City,
         },
-        width,
-        height,
+        width: args.size.0,
+        height: args.size.1,
         threats: args.threats,
         styles: if args.styles.is_empty() { Style::ALL.to_vec() } else { args.styles.clone() },
         braid_permille: args.braid,
+    };
+    let maps =
+        (0..args.count).map(|index| generate_nth(&options, args.seed, index)).collect::<Result<Vec<Map>, _>>()?;
+    save_all(&maps, &args.out, args.output.existing())?;
+
+    let written = maps.iter().map(|map| Written {
+        name: &map.name,
+        folder: args.out.join(&map.name).display().to_string(),
+        difficulty: &map.difficulty,
+        open_tiles: open_tiles(&map.layout),
+        threats: map.layout.threats.len(),
+    });
+    let written: Vec<Written<'_>> = written.collect();
+    if args.json {
+        return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&written)?)?);
     }
+    written.iter().try_for_each(|Written { folder, open_tiles, threats, difficulty, .. }| {
+        out.say(format!("{folder}: {open_tiles} open tiles, {threats} threats, {difficulty}"))
+    })
 }
 
 /// Writes the maps. Fails before the first write if a folder may not be overwritten. If a write
@@ -120,7 +121,7 @@ fn save_all(maps: &[Map], dir: &Path, existing: Existing) -> Result {
     let was_there = dir.symlink_metadata().is_ok();
     for (written, (map, folder)) in maps.iter().zip(&folders).enumerate() {
         let saved = if exist[written] { map.overwrite(folder) } else { map.save(folder) };
-        if let Err(error) = saved {
+        saved.inspect_err(|_| {
             // Ignores errors of the cleanup, because the first error is more useful.
             for (folder, _) in folders[..written].iter().zip(&exist).filter(|&(_, &exists)| !exists) {
                 let _ = fs::remove_dir_all(folder);
@@ -128,18 +129,7 @@ fn save_all(maps: &[Map], dir: &Path, existing: Existing) -> Result {
             if !was_there {
                 let _ = fs::remove_dir(dir);
             }
-            return Err(error.into());
-        }
+        })?;
     }
     Ok(())
-}
-
-fn written<'a>(map: &'a Map, dir: &Path) -> Written<'a> {
-    Written {
-        name: &map.name,
-        folder: dir.join(&map.name).display().to_string(),
-        difficulty: &map.difficulty,
-        open_tiles: open_tiles(&map.layout),
-        threats: map.layout.threats.len(),
-    }
 }

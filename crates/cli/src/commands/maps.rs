@@ -31,22 +31,25 @@ pub(crate) fn run(args: &MapsArgs, out: &mut Terminal<impl Write>) -> Result {
     } else {
         args.names.iter().map(|name| library.find(name)).collect()
     };
-    let (mut maps, mut failures) = (Vec::new(), Vec::new());
-    for map in loaded {
-        match map {
-            Ok(map) => maps.push(map),
-            Err(error) => failures.push(error.to_string()),
-        }
-    }
+    let mut failures = Vec::new();
+    let loaded = loaded.into_iter().map(|map| map.map_err(|error| failures.push(error.to_string())));
+    let maps: Vec<Map> = loaded.filter_map(Result::ok).collect();
     match (is_list, args.json) {
         (false, _) if maps.is_empty() => {}
         (true, false) => write_table(maps.iter().map(table_row), out)?,
-        (false, false) => write_drawings(&maps, out)?,
+        (false, false) => maps.iter().enumerate().try_for_each(|(index, map)| write_drawing(index, map, out))?,
         (_, true) => {
-            let rows = |map: &Map| (!is_list).then(|| map.layout.rows());
-            let summaries = maps.iter().map(|map| MapSummary { rows: rows(map), ..MapSummary::new(map) });
-            let summaries: Vec<MapSummary<'_>> = summaries.collect();
-            writeln!(out, "{}", serde_json::to_string_pretty(&summaries)?)?;
+            let summaries = maps.iter().map(|Map { name, kind, difficulty, layout }| MapSummary {
+                name,
+                r#type: kind,
+                difficulty,
+                width: layout.width,
+                height: layout.height,
+                open_tiles: open_tiles(layout),
+                threats: layout,
+                rows: (!is_list).then(|| layout.rows()),
+            });
+            writeln!(out, "{}", serde_json::to_string_pretty(&summaries.collect::<Vec<_>>())?)?;
         }
     }
     out.flush()?;
@@ -65,34 +68,15 @@ struct MapSummary<'a> {
     width: i32,
     height: i32,
     open_tiles: usize,
-    threats: ThreatCounts<'a>,
+    #[serde(serialize_with = "threat_counts")]
+    threats: &'a Layout,
     #[serde(skip_serializing_if = "Option::is_none")]
     rows: Option<Vec<String>>,
 }
 
-/// Number of threats of each style, zeros included, so that every map has the same fields.
-struct ThreatCounts<'a>(&'a Layout);
-
-impl Serialize for ThreatCounts<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(Style::ALL.map(|style| (style.name(), count(self.0, style))))
-    }
-}
-
-impl<'a> MapSummary<'a> {
-    fn new(map: &'a Map) -> Self {
-        let layout = &map.layout;
-        Self {
-            name: &map.name,
-            r#type: &map.kind,
-            difficulty: &map.difficulty,
-            width: layout.width,
-            height: layout.height,
-            open_tiles: open_tiles(layout),
-            threats: ThreatCounts(layout),
-            rows: None,
-        }
-    }
+/// Writes the number of threats of each style, zeros included, so that every map has the same fields.
+fn threat_counts<S: Serializer>(layout: &Layout, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(Style::ALL.map(|style| (style.name(), count(layout, style))))
 }
 
 pub(super) fn open_tiles(layout: &Layout) -> usize {
@@ -119,16 +103,10 @@ fn table_row(map: &Map) -> Vec<(String, String)> {
     row
 }
 
-fn write_drawings(maps: &[Map], out: &mut Terminal<impl Write>) -> Result {
-    maps.iter().enumerate().try_for_each(|(index, map)| {
-        if index > 0 {
-            writeln!(out)?;
-        }
-        write_drawing(map, out)
-    })
-}
-
-fn write_drawing(map: &Map, out: &mut Terminal<impl Write>) -> Result {
+fn write_drawing(index: usize, map: &Map, out: &mut Terminal<impl Write>) -> Result {
+    if index > 0 {
+        writeln!(out)?;
+    }
     let layout = &map.layout;
     let open_tiles = open_tiles(layout);
     let difficulty = if map.difficulty.is_empty() { String::new() } else { format!(", {}", map.difficulty) };
@@ -145,23 +123,22 @@ fn write_drawing(map: &Map, out: &mut Terminal<impl Write>) -> Result {
         }
         writeln!(out)?;
     }
-    let mut legend = vec![('P', "player".to_owned())];
+    let mut legend = vec![('P', "P".to_owned(), "player".to_owned())];
     for style in Style::ALL {
-        match count(layout, style) {
-            0 => {}
-            1 => legend.push((style.letter(), style.to_string())),
-            count => legend.push((style.letter(), format!("{style} ({count})"))),
-        }
-    }
-    for (index, (letter, meaning)) in legend.into_iter().enumerate() {
-        write!(out, "{}", if index > 0 { "  " } else { "" })?;
-        out.paint(symbol_paint(letter), &letter.to_string())?;
-        write!(out, " {meaning}")?;
+        let meaning = match count(layout, style) {
+            0 => continue,
+            1 => style.to_string(),
+            count => format!("{style} ({count})"),
+        };
+        legend.push((style.letter(), style.letter().to_string(), meaning));
     }
     if layout.tiles.contains(&Tile::SeeThrough) {
-        write!(out, "  ")?;
-        out.paint(symbol_paint('~'), "░░")?;
-        write!(out, " see-through (passable for threats, not for the player)")?;
+        legend.push(('~', "░░".to_owned(), "see-through (passable for threats, not for the player)".to_owned()));
+    }
+    for (index, (symbol, text, meaning)) in legend.into_iter().enumerate() {
+        write!(out, "{}", if index > 0 { "  " } else { "" })?;
+        out.paint(symbol_paint(symbol), &text)?;
+        write!(out, " {meaning}")?;
     }
     Ok(writeln!(out)?)
 }

@@ -10,10 +10,10 @@ use getaway::inference::{Decided, Finding, Findings, Learner, Open, Sight, Style
 use getaway::protocol::write_line;
 use getaway::recording::RecordingReader;
 
+use crate::Result;
 use crate::arguments::RulesArgs;
 use crate::error::at;
 use crate::output::{OutputArgs, Progress, Say};
-use crate::{CliError, Result};
 
 /// Work out the rules of a server from recorded games
 #[derive(Args)]
@@ -48,13 +48,24 @@ pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result {
     let output = args.output.as_ref().map(|path| args.files.file(path)).transpose()?;
     let expected = args.rules.rules()?;
     let progress = Progress::of(2 * args.recordings.len() as u64 * u64::from(LAST_TICK), "messages");
+    // Returns the number of messages, the recordings that contain any, and the errors.
+    let read_all = |learner: &mut Learner| {
+        let (mut messages, mut games, mut unreadable) = (0, Vec::new(), Vec::new());
+        for path in &args.recordings {
+            match read(path, learner, &mut games, &progress) {
+                Ok(read) => messages += read,
+                Err(error) => unreadable.push(error),
+            }
+        }
+        (messages, games, unreadable)
+    };
     let mut learner = Learner::new(&expected).recording();
-    let (mut messages, mut games, mut unreadable) = read_all(&args.recordings, &mut learner, &progress);
+    let (mut messages, mut games, mut unreadable) = read_all(&mut learner);
     learner.identify_words();
     // A word that was misunderstood in the first games has spoilt what they show.
     if !learner.words().is_empty() {
         learner = Learner::new(&expected).recording().with_words_of(&learner);
-        (messages, games, unreadable) = read_all(&args.recordings, &mut learner, &progress);
+        (messages, games, unreadable) = read_all(&mut learner);
     }
     if games.is_empty() {
         return Err(unreadable.swap_remove(0));
@@ -68,33 +79,16 @@ pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result {
         output.write(rules.as_bytes())
     });
     if args.json {
-        write_line(out, &ProbeOutput { recordings: &games, messages, findings: &findings, seconds })?;
-        written?;
+        write_line(&mut *out, &ProbeOutput { recordings: &games, messages, findings: &findings, seconds })?;
     } else {
         write_findings(&games, &findings, out)?;
-        written?;
-        if let Some(output) = &output {
-            writeln!(out)?;
-            out.say(format!("written to {}", output.path().display()))?;
-        }
+    }
+    written?;
+    if let Some(output) = output.filter(|_| !args.json) {
+        writeln!(out)?;
+        out.say(format!("written to {}", output.path().display()))?;
     }
     unreadable.into_iter().next().map_or(Ok(()), Err)
-}
-
-/// Returns the number of messages, the recordings that contain any, and the errors.
-fn read_all<'a>(
-    recordings: &'a [PathBuf],
-    learner: &mut Learner,
-    progress: &Progress,
-) -> (usize, Vec<&'a Path>, Vec<CliError>) {
-    let (mut messages, mut games, mut unreadable) = (0, Vec::new(), Vec::new());
-    for path in recordings {
-        match read(path, learner, &mut games, progress) {
-            Ok(read) => messages += read,
-            Err(error) => unreadable.push(error),
-        }
-    }
-    (messages, games, unreadable)
 }
 
 /// Reads a recording, and adds its path to `games` when its first message has been read.
@@ -132,32 +126,28 @@ fn read<'a>(path: &'a Path, learner: &mut Learner, games: &mut Vec<&'a Path>, pr
 fn write_findings(games: &[&Path], findings: &Findings, out: &mut impl Write) -> Result {
     let mut known: Vec<String> = Vec::new();
     for finding in findings.parameters.iter().filter(|finding| finding.is_certain) {
-        let line = format!("  {}{}", finding.sentence, place(games, finding.decided));
-        if !known.iter().any(|known| known.starts_with(&format!("  {}", finding.sentence))) {
-            known.push(line);
+        if !known.iter().any(|known| known.starts_with(&finding.sentence)) {
+            known.push(format!("{}{}", finding.sentence, place(games, finding.decided)));
         }
     }
-    write_list("certain", &known, out)?;
+    write_list("certain", known, out)?;
     let open = findings.parameters.iter().filter(|finding| !finding.is_certain);
     let (unseen, open): (Vec<&Finding>, Vec<&Finding>) = open.partition(|finding| finding.open == Open::NotObserved);
-    let line = |finding: &&Finding| format!("  {}: {}; assumed {}", finding.field, finding.open, finding.value);
-    write_list("open", &open.iter().map(line).collect::<Vec<_>>(), out)?;
-    let line = |finding: &&Finding| format!("  {}: assumed {}", finding.field, finding.value);
-    write_list("not observed", &unseen.iter().map(line).collect::<Vec<_>>(), out)?;
-    let words = findings.words.iter().map(|(word, style)| format!("  {word:?} is the {style}"));
-    write_list("words", &words.collect::<Vec<_>>(), out)?;
-    let unexplained = findings.unexplained.iter().map(|one| format!("  {one}{}", recording(games, one.game)));
-    let conflicts = findings.conflicts.iter().map(|conflict| format!("  {conflict}"));
-    write_list("unexplained", &unexplained.chain(conflicts).collect::<Vec<_>>(), out)
+    let line = |finding: &Finding| format!("{}: {}; assumed {}", finding.field, finding.open, finding.value);
+    write_list("open", open.into_iter().map(line), out)?;
+    let line = |finding: &Finding| format!("{}: assumed {}", finding.field, finding.value);
+    write_list("not observed", unseen.into_iter().map(line), out)?;
+    write_list("words", findings.words.iter().map(|(word, style)| format!("{word:?} is the {style}")), out)?;
+    let unexplained = findings.unexplained.iter().map(|one| format!("{one}{}", recording(games, one.game)));
+    write_list("unexplained", unexplained.chain(findings.conflicts.iter().map(ToString::to_string)), out)
 }
 
-fn write_list(heading: &str, lines: &[String], out: &mut impl Write) -> Result {
-    if lines.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "{heading}:")?;
-    for line in lines {
-        out.say(line)?;
+fn write_list(heading: &str, lines: impl IntoIterator<Item = String>, out: &mut impl Write) -> Result {
+    for (index, line) in lines.into_iter().enumerate() {
+        if index == 0 {
+            writeln!(out, "{heading}:")?;
+        }
+        out.say(format!("  {line}"))?;
     }
     Ok(())
 }

@@ -40,12 +40,10 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result {
     let mut reports = Vec::new();
     for path in &files {
         let start = Instant::now();
-        let (report, error) = match verify(path, rules.as_ref()) {
-            Ok(report) => (Some(report), None),
-            Err(error) => (None, Some(error.to_string())),
-        };
-        let report =
-            FileReport { file: path.display().to_string(), report, seconds: start.elapsed().as_secs_f64(), error };
+        let verified = verify(path, rules.as_ref());
+        let (file, seconds) = (path.display().to_string(), start.elapsed().as_secs_f64());
+        let error = verified.as_ref().err().map(ToString::to_string);
+        let report = FileReport { file, report: verified.ok(), seconds, error };
         if args.json {
             write_line(&mut *out, &report)?;
         } else if files.len() > 1 || report.error.is_none() {
@@ -86,23 +84,19 @@ fn write_text(FileReport { file, report, error, .. }: &FileReport, out: &mut imp
     }
     let score = report.score.map(|score| format!(", score {score}")).unwrap_or_default();
     let (ticks, end) = (count(report.ticks, "tick"), ending(report.status, report.tick));
-    out.say(format!("{file}: {ticks}, {end}{score}{}", remarks(report)))
-}
-
-fn remarks(report: &VerifyReport) -> String {
-    let mut remarks = String::new();
+    let mut text = format!("{file}: {ticks}, {end}{score}");
     if let Some(line) = report.truncated_line {
-        remarks += &format!("; line {line} is truncated and was ignored");
+        text += &format!("; line {line} is truncated and was ignored");
     }
     if !report.see_through.is_empty() {
         let tiles: Vec<String> = report.see_through.iter().map(ToString::to_string).collect();
-        remarks += &format!("; inferred to be see-through: {}", tiles.join(" "));
+        text += &format!("; inferred to be see-through: {}", tiles.join(" "));
     }
     if !report.unverified_threats.is_empty() {
         let places: Vec<String> = report.unverified_threats.iter().map(|index| format!("threats[{index}]")).collect();
-        remarks += &format!("; not verified, because the style is unknown: {}", places.join(" "));
+        text += &format!("; not verified, because the style is unknown: {}", places.join(" "));
     }
-    remarks
+    out.say(text)
 }
 
 fn write_divergence(file: &str, divergence: &Divergence, out: &mut impl Write) -> Result {

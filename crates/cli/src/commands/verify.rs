@@ -69,26 +69,19 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result {
     progress.set_message(format!("checking {path}"));
     getaway_verifier::verify(&certificate, &map.layout).map_err(|error| failed!("{path}: refused: {error}"))?;
     drop(progress);
-    let score = |tick: u16| u32::from(tick) * POINTS_PER_TICK;
-    let report = VerifyOutput {
-        map: map.name.clone(),
-        score: score(certificate.final_tick),
-        bound: score(certificate.bound_tick),
-        rules: words(&certificate.rules),
-        differences: in_play(&Rules::BLITZ_2025, &certificate.rules),
-        elapsed_ms: milliseconds(start.elapsed()),
-    };
+    let ticks = [certificate.final_tick, certificate.bound_tick];
+    let [score, bound] = ticks.map(|tick| u32::from(tick) * POINTS_PER_TICK);
+    let (map, rules, elapsed_ms) = (map.name, words(&certificate.rules), milliseconds(start.elapsed()));
     if args.json {
-        return Ok(write_line(out, &report)?);
+        let differences = in_play(&Rules::BLITZ_2025, &certificate.rules);
+        return Ok(write_line(out, &VerifyOutput { map, score, bound, rules, differences, elapsed_ms })?);
     }
-    let VerifyOutput { score, bound, rules, elapsed_ms, .. } = report;
     let verdict = match certificate.bound_tick {
         bound if bound > LAST_TICK && certificate.final_tick > LAST_TICK => "survives",
         bound if bound > LAST_TICK => "undecided",
         _ => "doomed",
     };
-    let name = &map.name;
-    out.say(format!("{name}: verified: {verdict}, {score} points, bound {bound}, {elapsed_ms:.1} ms, under {rules}"))
+    out.say(format!("{map}: verified: {verdict}, {score} points, bound {bound}, {elapsed_ms:.1} ms, under {rules}"))
 }
 
 fn in_play(left: &Rules, right: &Rules) -> Vec<Difference> {
