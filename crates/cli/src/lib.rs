@@ -13,6 +13,7 @@ use getaway::planner::{ModelHost, PlannerHost};
 pub mod arguments;
 mod commands;
 mod error;
+mod interrupt;
 mod memory;
 pub mod output;
 mod search_file;
@@ -22,8 +23,8 @@ use commands::Command;
 use commands::ladder_settings::Settings;
 pub use error::{CliError, Result};
 use error::{failed, invalid};
+pub use interrupt::stop_on_interrupt;
 use output::{Stdout, Terminal, note, shell_quoted, width};
-pub use series::stop_on_interrupt;
 
 /// Finds external planners, such as `model:FILE` or a Python `MODULE:NAME`.
 type Host<'a> = Option<&'a dyn PlannerHost>;

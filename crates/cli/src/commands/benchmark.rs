@@ -2,7 +2,6 @@ use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use clap::{Args, Subcommand};
 
@@ -14,8 +13,8 @@ use getaway_benchmark::{
 
 use crate::arguments::{WorkerArgs, input_files, integer, seed};
 use crate::error::{at, unwritable};
+use crate::interrupt::{RERUN, check_interrupt, stop_on_interrupt};
 use crate::output::{OutputArgs, Progress, Say, count, write_table};
-use crate::series::{RERUN, stop_on_interrupt};
 use crate::{CliError, Result, failed, invalid};
 
 /// The instances whose record can be improved, in place of a track.
@@ -210,9 +209,7 @@ fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
     if let ControlFlow::Break(error) = flow {
         return Err(error);
     }
-    if stop.load(Ordering::Relaxed) {
-        return Err(CliError::Interrupted(RERUN.to_owned()));
-    }
+    check_interrupt(&stop, RERUN)?;
     drop((progress, journal));
     let runs = write_rows(std::slice::from_ref(&args.out), out)?;
     let results = runs.iter().flat_map(|(_, results)| results);

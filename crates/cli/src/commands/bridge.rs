@@ -6,9 +6,9 @@ use clap::Args;
 use getaway::protocol::Register;
 use getaway_arena::{BridgeReport, bridge};
 
+use crate::Result;
+use crate::interrupt::{check_interrupt, stop_on_interrupt};
 use crate::output::{Terminal, count, shell_quoted};
-use crate::series::stop_on_interrupt;
-use crate::{CliError, Result};
 
 const DEFAULT_URL: &str = "ws://127.0.0.1:8765";
 
@@ -39,9 +39,7 @@ pub(crate) fn run(args: &BridgeArgs, out: &mut impl Write) -> Result {
     let mut log = |text: &str| drop(stderr.write_all(text.as_bytes()));
     let BridgeReport { states, commands } = bridge(&url, &register, &command, &stop, &mut log)?;
     let states = count(states as usize, "state");
-    if stop.load(std::sync::atomic::Ordering::Relaxed) {
-        return Err(CliError::Interrupted(format!("interrupted after {states}")));
-    }
+    check_interrupt(&stop, format_args!("interrupted after {states}"))?;
     let commands = count(commands as usize, "command");
     Ok(writeln!(out, "the server closed the connection after {states} and {commands}")?)
 }

@@ -7,7 +7,6 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -21,9 +20,9 @@ use getaway_runs::Journal;
 
 use crate::arguments::{ANY, MapArgs, RulesArgs, WorkerArgs, integer, parse_permille, seed};
 use crate::error::{at, unreadable, unwritable};
+use crate::interrupt::{RERUN, check_interrupt, stop_on_interrupt};
 use crate::output::{Progress, Say, count};
-use crate::series::{RERUN, stop_on_interrupt};
-use crate::{CliError, Invocation, Result};
+use crate::{Invocation, Result};
 
 const MAX_STATES: u64 = 1_000_000_000;
 /// Name of the file with the dataset's settings. The command locks this file while it runs.
@@ -106,9 +105,7 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
     if let ControlFlow::Break(error) = flow {
         return Err(error);
     }
-    if stop.load(Ordering::Relaxed) {
-        return Err(CliError::Interrupted(RERUN.to_owned()));
-    }
+    check_interrupt(&stop, RERUN)?;
     let (shards, kept) = (dataset.shards(), dataset.shards() - missing.len());
     let name = args.out.display().to_string();
     if args.json {

@@ -22,10 +22,11 @@ use getaway_viewer::{Page, for_script, with_head};
 use super::ladder_settings::Settings;
 use crate::arguments::{ExternalArgs, GamesArgs, MAX_SAMPLES, integer};
 use crate::error::at;
+use crate::interrupt::stop_on_interrupt;
 use crate::output::{
     OutputFile, Progress, Say, count, milliseconds, note, or_dash, points, signed, signed_interval, write_table,
 };
-use crate::series::{replay_json, stop_on_interrupt};
+use crate::series::replay_json;
 use crate::{CliError, Invocation, Result, invalid};
 
 const GAME_PAGE: &str = include_str!("ladder_game.html");

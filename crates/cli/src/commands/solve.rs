@@ -16,9 +16,9 @@ use getaway::search::{TimeSource, install};
 use getaway::solve::{Certificate, Outcome, Solution, Solver, SolverOptions};
 
 use crate::arguments::{ANY, MapArgs, RulesArgs, integer, seed, world_of};
+use crate::interrupt::stop_on_interrupt;
 use crate::output::{OutputArgs, OutputFile, Progress, Say, count, ending, note, rounded, width, write_table};
 use crate::search_file::SearchFile;
-use crate::series::stop_on_interrupt;
 use crate::{CliError, Result, failed, invalid};
 
 /// The number of moves per line is a multiple of this.

@@ -5,10 +5,9 @@ use getaway::game::Rules;
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::SystemTime;
-use std::{env, fs, process};
+use std::{env, fs};
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -23,16 +22,14 @@ use getaway_runs::stats::{WinDrawLoss, average};
 
 use crate::arguments::{GamesArgs, SeriesArgs, WorkerArgs};
 use crate::commands::write_results;
+use crate::interrupt::stop_on_interrupt;
 use crate::output::{OutputArgs, OutputFile, Progress, Say, count, points, shell_quoted};
-use crate::{CliError, Invocation, Result, failed, invalid};
+use crate::{CliError, Invocation, Result, failed};
 pub(crate) use replays::replay_json;
 use replays::report_replays;
 
 pub(crate) mod cluster;
 mod replays;
-
-const INTERRUPTED: i32 = 130;
-pub(crate) const RERUN: &str = "interrupted: rerun the same command to continue";
 
 /// Version of the JSON output of `eval`, `battle` and `tournament`; see docs/results.md.
 const SCHEMA: u32 = 2;
@@ -320,17 +317,4 @@ fn status(monitor: &TournamentMonitor, games: &Games) -> String {
             format!("mean score {}", points(average(&scores).unwrap_or(0.0)))
         }
     }
-}
-
-/// Returns a flag that Ctrl-C sets. A second Ctrl-C ends the program.
-pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = Arc::clone(&stop);
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            process::exit(INTERRUPTED);
-        }
-    })
-    .map_err(|error| invalid!("cannot install the Ctrl-C handler: {error}"))?;
-    Ok(stop)
 }

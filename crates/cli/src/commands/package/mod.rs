@@ -1,15 +1,14 @@
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::atomic::Ordering;
 
 use clap::Args;
 
 use crate::arguments::{MapArgs, integer};
 use crate::error::unreadable;
+use crate::interrupt::{check_interrupt, stop_on_interrupt};
 use crate::output::{OutputArgs, Say, count, note};
-use crate::series::stop_on_interrupt;
-use crate::{CliError, Result, failed, invalid};
+use crate::{Result, failed, invalid};
 use contents::Contents;
 use python::Python;
 use trial::Trial;
@@ -82,9 +81,7 @@ pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result {
     let stop = stop_on_interrupt()?;
     python.unzip(&zip, &bot)?;
     let installed = python.install(&environment, &bot);
-    if stop.load(Ordering::Relaxed) {
-        return Err(CliError::Interrupted("interrupted during the installation".to_owned()));
-    }
+    check_interrupt(&stop, "interrupted during the installation")?;
     let interpreter = installed?.map_err(|problem| refuse(vec![problem]))?;
     writeln!(out, "installed into an empty environment")?;
     out.flush()?;

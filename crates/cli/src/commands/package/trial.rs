@@ -13,6 +13,7 @@ use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
 
 use super::contents::{PROGRAM, REQUIREMENTS};
 use super::python::show_log;
+use crate::interrupt::check_interrupt;
 use crate::output::{ending, shell_quoted};
 use crate::{CliError, Result, invalid};
 
@@ -55,9 +56,7 @@ pub fn play(folder: &Path, python: &Path, map: Map, port: u16, stop: &AtomicBool
     while trial.result.is_some() && program.status().is_none() && Instant::now() < end {
         sleep(POLL_INTERVAL);
     }
-    if stop.load(Ordering::Relaxed) {
-        return Err(CliError::Interrupted("interrupted during the game".to_owned()));
-    }
+    check_interrupt(stop, "interrupted during the game")?;
     let has_ended = program.status().map(|status| status.success());
     let end = program.end();
     trial.judge(has_ended, &end, &address.to_string());
