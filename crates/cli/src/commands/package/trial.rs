@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use getaway::map::Map;
 use getaway_arena::{LATE_SHARE, Program, ProgramEnd, STARTUP_TIME};
-use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
+use getaway_server::{Event, GameResult, Server, ServerOptions};
 
 use super::contents::{PROGRAM, REQUIREMENTS};
 use super::python::show_log;
 use crate::interrupt::check_interrupt;
 use crate::output::{ending, shell_quoted};
-use crate::{CliError, Result, invalid};
+use crate::{Result, invalid};
 
 /// The port of the competition's server.
 pub const PORT: u16 = 8765;
@@ -41,7 +41,8 @@ pub struct Trial {
 /// Plays a game with the bot in `folder` on a server at `port`; 0 picks a free port.
 pub fn play(folder: &Path, python: &Path, map: Map, port: u16, stop: &AtomicBool) -> Result<Trial> {
     let options = ServerOptions { games: Some(1), ..ServerOptions::with_maps(vec![map]) };
-    let server = Server::start(HOST, port, options).map_err(cannot_listen)?;
+    let server = Server::start(HOST, port, options)
+        .map_err(|error| invalid!("{error}: the test needs a free port (try --port 0 if the bot reads SERVER_URL)"))?;
     let address = server.address();
     let mut variables = clean_environment();
     variables.push(("TOKEN".to_owned(), TOKEN.to_owned()));
@@ -82,10 +83,6 @@ fn watch(server: &Server, program: &mut Program, stop: &AtomicBool) -> Trial {
         }
     }
     trial
-}
-
-fn cannot_listen(error: ServerError) -> CliError {
-    invalid!("{error}: the test needs a free port (try --port 0 if the bot reads SERVER_URL)")
 }
 
 fn command(folder: &Path, python: &Path) -> String {
@@ -132,17 +129,23 @@ impl Trial {
                 "{PROGRAM} registers without a token: expected {{\"type\": \"REGISTER\", \"token\": TOKEN}} with the value of the environment variable TOKEN"
             ));
         }
-        let has_failed = match self.result.take() {
-            Some(result) => self.judge_game(&result, has_ended, end),
-            None => self.judge_absence(has_ended, end, address),
+        let problem = match (self.result.take(), self.has_token, has_ended) {
+            (Some(result), ..) => self.judge_game(&result, has_ended, end),
+            (None, Some(_), _) => Some(format!("{PROGRAM}: the game did not end: {}", end.words)),
+            (None, None, Some(_)) => {
+                let hint = module_hint(&end.log);
+                Some(format!("{PROGRAM} ended before it registered at ws://{address}: {}{hint}", end.words))
+            }
+            (None, None, None) => Some(format!("{PROGRAM} did not register at ws://{address} within {STARTUP_TIME:?}")),
         };
-        if has_failed {
+        if let Some(problem) = problem {
+            self.problems.push(problem);
             show_log(&end.log);
         }
     }
 
-    /// Returns true if the bot disconnected during the game: its log may then explain why.
-    fn judge_game(&mut self, result: &GameResult, has_ended: Option<bool>, end: &ProgramEnd) -> bool {
+    /// Returns a problem that the bot's log may explain: that the bot disconnected during the game.
+    fn judge_game(&mut self, result: &GameResult, has_ended: Option<bool>, end: &ProgramEnd) -> Option<String> {
         let GameResult { map, score, tick, commands, missed_ticks, invalid_commands, invalid_actions, seconds, .. } =
             result;
         let memory_mb = end.cost.memory_kib >> 10;
@@ -155,8 +158,7 @@ impl Trial {
         if let Some(disconnect) = &result.disconnect {
             let verb = if has_ended == Some(false) { "crashed" } else { "left the game" };
             let hint = module_hint(&end.log);
-            self.problems.push(format!("{PROGRAM} {verb} at tick {}: {}{hint}", disconnect.tick, end.words));
-            return true;
+            return Some(format!("{PROGRAM} {verb} at tick {}: {}{hint}", disconnect.tick, end.words));
         }
         let ticks = commands + missed_ticks;
         if *commands == 0 {
@@ -170,31 +172,19 @@ impl Trial {
         } else if *missed_ticks > 0 {
             self.notes.push(format!("{missed_ticks} of {ticks} ticks without a command within 100 ms"));
         }
-        if *invalid_commands > 0 {
-            self.notes.push(format!("{invalid_commands} commands that the server could not read"));
-        }
-        if *invalid_actions > 0 {
-            self.notes.push(format!("{invalid_actions} commands with invalid actions, which the server ignores"));
-        }
-        if memory_mb > MEMORY_MB_MAX {
-            self.notes.push(format!("{memory_mb} MiB of memory: expected at most {MEMORY_MB_MAX}"));
-        }
-        match has_ended {
-            Some(true) => {}
-            Some(false) => self.notes.push(format!("{PROGRAM} ended with an error after the game: {}", end.words)),
-            None => self.notes.push(format!("{PROGRAM} was still running {EXIT_TIME:?} after the game")),
-        }
-        false
-    }
-
-    fn judge_absence(&mut self, has_ended: Option<bool>, end: &ProgramEnd, address: &str) -> bool {
-        let hint = module_hint(&end.log);
-        self.problems.push(match (self.has_token, has_ended) {
-            (Some(_), _) => format!("{PROGRAM}: the game did not end: {}", end.words),
-            (None, Some(_)) => format!("{PROGRAM} ended before it registered at ws://{address}: {}{hint}", end.words),
-            (None, None) => format!("{PROGRAM} did not register at ws://{address} within {STARTUP_TIME:?}"),
-        });
-        true
+        let notes = [
+            (*invalid_commands > 0).then(|| format!("{invalid_commands} commands that the server could not read")),
+            (*invalid_actions > 0)
+                .then(|| format!("{invalid_actions} commands with invalid actions, which the server ignores")),
+            (memory_mb > MEMORY_MB_MAX).then(|| format!("{memory_mb} MiB of memory: expected at most {MEMORY_MB_MAX}")),
+            match has_ended {
+                Some(true) => None,
+                Some(false) => Some(format!("{PROGRAM} ended with an error after the game: {}", end.words)),
+                None => Some(format!("{PROGRAM} was still running {EXIT_TIME:?} after the game")),
+            },
+        ];
+        self.notes.extend(notes.into_iter().flatten());
+        None
     }
 }
 
