@@ -23,7 +23,7 @@ use getaway_runs::{FileKind, JournalError, fnv, lock, partial_file};
 
 use crate::error::{unreadable, unwritable};
 use crate::output::note;
-use crate::{CliError, Result, invalid};
+use crate::{Result, invalid};
 
 const KIND: FileKind = FileKind { name: "solve", version: 2 };
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -52,7 +52,7 @@ pub(crate) struct SearchFile {
     locked: Option<File>,
     header: Header,
     /// Total time of earlier runs; `None` for a new search.
-    before: Option<Duration>,
+    pub before: Option<Duration>,
     started: Instant,
     /// The time of the last attempt to save.
     saved: Instant,
@@ -61,7 +61,7 @@ pub(crate) struct SearchFile {
 impl SearchFile {
     /// Opens or creates a file. Returns it with a solver that starts or continues the search.
     pub fn open(path: &Path, world: &World, options: SolverOptions) -> Result<(Self, Solver)> {
-        KIND.check_replaceable(path, FILE_BYTES_MAX).map_err(CliError::input)?;
+        KIND.check_replaceable(path, FILE_BYTES_MAX).map_err(|error| invalid!("{error}"))?;
         let (locked, header, solver) = match files::open(path, FILE_BYTES_MAX) {
             Ok(file) => {
                 let (file, bytes) = read_locked(path, file)?;
@@ -69,7 +69,12 @@ impl SearchFile {
                 let (header, solver) = restored.map_err(|why| invalid!("{}{why}", path.display()))?;
                 (Some(file), header, solver)
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => (None, Header::new(world), Solver::new(options)),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                let (getaway, version) = (KIND.name.to_owned(), KIND.version);
+                let (rules, layout) = (*world.rules(), world.layout().clone());
+                let header = Header { getaway, version, runs: 0, elapsed_ms: 0, rules, layout };
+                (None, header, Solver::new(options))
+            }
             Err(error) => return Err(unreadable(path, &error)),
         };
         let before = locked.is_some().then(|| Duration::from_millis(header.elapsed_ms));
@@ -79,11 +84,6 @@ impl SearchFile {
         // Fail now, not after the work, if the file cannot be written.
         file.save(&solver)?;
         Ok((file, solver))
-    }
-
-    /// Returns the total time of earlier runs, or `None` for a new search.
-    pub fn time_before(&self) -> Option<Duration> {
-        self.before
     }
 
     /// Saves the search if the last attempt was over two minutes ago. An error is only noted,
@@ -114,12 +114,10 @@ impl SearchFile {
         let mut partial = partial_file(&target)?;
         lock(&target, partial.as_file()).map_err(io::Error::other)?;
         partial.write_all(bytes)?;
-        let mut old = self.locked.replace(partial.as_file().try_clone()?);
+        let old = self.locked.replace(partial.as_file().try_clone()?);
         let is_new = old.is_none();
-        if cfg!(windows) {
-            // Windows does not replace an open file.
-            old = None;
-        }
+        // Windows does not replace an open file.
+        let old = old.filter(|_| !cfg!(windows));
         let persisted = if is_new { partial.persist_noclobber(&target) } else { partial.persist(&target) };
         persisted.map(drop).map_err(|error| {
             self.locked = old;
@@ -149,19 +147,6 @@ fn is_at(path: &Path, file: &File) -> io::Result<bool> {
 #[cfg(not(unix))]
 fn is_at(_: &Path, _: &File) -> io::Result<bool> {
     Ok(true)
-}
-
-impl Header {
-    fn new(world: &World) -> Self {
-        Self {
-            getaway: KIND.name.to_owned(),
-            version: KIND.version,
-            runs: 0,
-            elapsed_ms: 0,
-            rules: *world.rules(),
-            layout: world.layout().clone(),
-        }
-    }
 }
 
 fn encode(header: &Header, solver: &Solver) -> io::Result<Vec<u8>> {

@@ -81,7 +81,8 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
     let options =
         SeriesOptions { planners, samples: 1, seed: args.seed, rules, budget: Budget::ticks(args.budget_ticks) };
     let series = Series::with_host(&maps, options, invocation.host)?;
-    let dataset = Dataset::new(series, args.options())?;
+    let &DatasetArgs { states, observation, random_moves: random_moves_permille, label_ticks, .. } = args;
+    let dataset = Dataset::new(series, DatasetOptions { states, observation, random_moves_permille, label_ticks })?;
     fs::create_dir_all(&args.out).map_err(|error| unwritable(&args.out, &error))?;
     let (journal, hashes) = dataset.open(&args.out.join(DESCRIPTION))?;
     let mut folder = Shards { dataset: &dataset, folder: &args.out, hashes, journal };
@@ -92,8 +93,8 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
         }
     }
     let stop = stop_on_interrupt()?;
-    let states = |shards: &[usize]| shards.iter().map(|&shard| dataset.shard_states(shard)).sum::<u64>();
-    let progress = Progress::resumed(args.states, "states", args.states - states(&missing));
+    let states_missing: u64 = missing.iter().map(|&shard| dataset.shard_states(shard)).sum();
+    let progress = Progress::resumed(states, "states", states - states_missing);
     let on_shard = |shard: usize, content: &[u8]| {
         if args.workers.ray.is_some() {
             progress.inc(dataset.shard_states(shard));
@@ -102,31 +103,22 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
     };
     let flow = dataset.make_shards(&missing, args.workers.workers()?, &stop, &|| progress.inc(1), on_shard)?;
     drop(progress);
-    if let ControlFlow::Break(error) = flow {
-        return Err(error);
-    }
+    flow.break_value().map_or(Ok(()), Err)?;
     check_interrupt(&stop, RERUN)?;
     let (shards, kept) = (dataset.shards(), dataset.shards() - missing.len());
     let name = args.out.display().to_string();
     if args.json {
-        let report = json!({ "folder": name, "states": args.states, "shards": shards, "kept": kept });
+        let report = json!({ "folder": name, "states": states, "shards": shards, "kept": kept });
         return Ok(write_line(out, &report)?);
     }
     let kept = if kept > 0 { format!(", {kept} of them from earlier runs") } else { String::new() };
-    out.say(format!("{name}: {} in {}{kept}", count(args.states as usize, "state"), count(shards, "shard")))
+    out.say(format!("{name}: {} in {}{kept}", count(states as usize, "state"), count(shards, "shard")))
 }
 
 fn observation() -> impl TypedValueParser<Value = Observation> {
     PossibleValuesParser::new(Observation::ALL.map(Observation::name)).map(|name| {
         Observation::ALL.into_iter().find(|observation| observation.name() == name).expect("a possible value")
     })
-}
-
-impl DatasetArgs {
-    fn options(&self) -> DatasetOptions {
-        let &Self { states, observation, random_moves: random_moves_permille, label_ticks, .. } = self;
-        DatasetOptions { states, observation, random_moves_permille, label_ticks }
-    }
 }
 
 struct Shards<'a> {

@@ -16,10 +16,10 @@ use getaway::search::{TimeSource, install};
 use getaway::solve::{Certificate, Outcome, Solution, Solver, SolverOptions};
 
 use crate::arguments::{ANY, MapArgs, RulesArgs, integer, seed, world_of};
-use crate::interrupt::stop_on_interrupt;
+use crate::interrupt::{check_interrupt, stop_on_interrupt};
 use crate::output::{OutputArgs, OutputFile, Progress, Say, count, ending, note, rounded, width, write_table};
 use crate::search_file::SearchFile;
-use crate::{CliError, Result, failed, invalid};
+use crate::{Result, failed, invalid};
 
 /// The number of moves per line is a multiple of this.
 const MOVES_PER_COLUMN: usize = 50;
@@ -69,9 +69,7 @@ struct SolveOutput {
     bound: u32,
     actions: String,
     #[serde(skip)]
-    final_tick: u16,
-    #[serde(skip)]
-    status: Status,
+    end: String,
     decided_ms: Option<f64>,
     elapsed_ms: f64,
     simulated_ticks: u64,
@@ -124,14 +122,11 @@ pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result {
     // Flush, so that the results appear before an error.
     out.flush()?;
     reports.into_iter().try_for_each(|report| report.written)?;
-    if stop.load(Ordering::Relaxed) {
-        let advice = if args.resume.is_some() { "; rerun the same command to continue" } else { "" };
-        let time = rounded(started.elapsed());
-        return Err(CliError::Interrupted(format!("interrupted after {time}{advice}")));
-    }
-    Ok(())
+    let advice = if args.resume.is_some() { "; rerun the same command to continue" } else { "" };
+    check_interrupt(&stop, format_args!("interrupted after {}{advice}", rounded(started.elapsed())))
 }
 
+/// Solves a map until the time limit or until `stop` is set.
 fn solve(
     args: &SolveArgs,
     map: &Map,
@@ -146,24 +141,35 @@ fn solve(
         Some(path) => SearchFile::open(path, &world, options).map(|(file, solver)| (Some(file), solver))?,
         None => (None, Solver::new(options)),
     };
-    if let Some(time) = file.as_ref().and_then(SearchFile::time_before) {
+    let before = file.as_ref().and_then(|file| file.before);
+    if let Some(time) = before {
         progress.suspend(|| note(&format!("{name}: continuing after {}", rounded(time))));
     }
-    let start = Instant::now();
-    let mut shown = None;
-    let (solution, decided) = decide(args, &world, &mut solver, stop, |solver, found, bound| {
+    let (start, time_limit) = (Instant::now(), Duration::from_millis(args.time_limit_ms));
+    let (mut simulated_ticks, mut decided_ms, mut shown) = (0, None, None);
+    let solution = loop {
+        let left = time_limit.saturating_sub(start.elapsed());
+        let solution = solver.advance(&world, &world.start(), Budget::time(left));
+        simulated_ticks += solution.simulated_ticks;
+        if solution.outcome != Outcome::Undecided {
+            decided_ms = decided_ms.or_else(|| Some(milliseconds(start.elapsed())));
+        }
+        if solution.is_optimal() || start.elapsed() >= time_limit || stop.load(Ordering::Relaxed) {
+            break solution;
+        }
+        let (found, bound) = (score(solution.final_tick), score(solution.bound));
         if start.elapsed() > QUIET_TIME && shown.replace((found, bound)) != Some((found, bound)) {
             progress.announce(format!("{name}: score {found}, bound {bound}"));
         }
         if let Some(file) = &mut file {
-            file.update(solver);
+            file.update(&solver);
         }
-    });
+    };
     let elapsed_ms = milliseconds(start.elapsed());
     let status = check(name, &world, &solution)?;
     let proof = || Certificate::new(world.rules(), &solution);
     let saved = file.as_mut().map_or(Ok(()), |file| file.save(&solver));
-    if file.as_ref().is_some_and(|file| file.time_before().is_some()) {
+    if before.is_some() {
         progress.set_message(format!("{name}: score {}, verifying the bound", score(solution.final_tick)));
         getaway_verifier::verify(&proof(), &map.layout)
             .map_err(|error| failed!("{name}: the proof of the search in the --resume file was refused: {error}"))?;
@@ -175,41 +181,12 @@ fn solve(
         score: score(solution.final_tick),
         bound: score(solution.bound),
         actions: Plan::from(&solution.moves[..]).to_string(),
-        final_tick: solution.final_tick,
-        status,
-        decided_ms: decided.map(milliseconds),
+        end: ending(status, solution.final_tick),
+        decided_ms,
         elapsed_ms,
-        simulated_ticks: solution.simulated_ticks,
+        simulated_ticks,
         written: saved.and(written),
     })
-}
-
-/// Solves a map until the time limit or until `stop` is set. After each job, calls `report` with
-/// the solver, the score and the bound. Returns the solution and the time after
-/// which the outcome was decided: `None` if it is undecided.
-fn decide(
-    args: &SolveArgs,
-    world: &World,
-    solver: &mut Solver,
-    stop: &AtomicBool,
-    mut report: impl FnMut(&Solver, u32, u32),
-) -> (Solution, Option<Duration>) {
-    let time_limit = Duration::from_millis(args.time_limit_ms);
-    let start = Instant::now();
-    let mut simulated_ticks = 0;
-    let mut decided = None;
-    loop {
-        let left = time_limit.saturating_sub(start.elapsed());
-        let solution = solver.advance(world, &world.start(), Budget::time(left));
-        simulated_ticks += solution.simulated_ticks;
-        if solution.outcome != Outcome::Undecided {
-            decided = decided.or_else(|| Some(start.elapsed()));
-        }
-        if solution.is_optimal() || start.elapsed() >= time_limit || stop.load(Ordering::Relaxed) {
-            return (Solution { simulated_ticks, ..solution }, decided);
-        }
-        report(solver, score(solution.final_tick), score(solution.bound));
-    }
 }
 
 fn score(tick: u16) -> u32 {
@@ -228,10 +205,8 @@ fn check(name: &str, world: &World, solution: &Solution) -> Result<Status> {
 }
 
 fn write_plan(report: &SolveOutput, out: &mut impl Write) -> Result {
-    let SolveOutput { map, outcome, score, bound, actions, final_tick, status, elapsed_ms, simulated_ticks, .. } =
-        report;
+    let SolveOutput { map, outcome, score, bound, actions, end, elapsed_ms, simulated_ticks, .. } = report;
     let bound = if score == bound { String::new() } else { format!(" (bound {bound})") };
-    let end = ending(*status, *final_tick);
     let cost = format!("{elapsed_ms:.1} ms, {simulated_ticks} ticks simulated");
     out.say(format!("{map}: {outcome}, {score} points{bound}, {end}, {cost}"))?;
     let columns = width().map_or(2, |width| (width / (MOVES_PER_COLUMN + 3)).max(1));
@@ -265,6 +240,7 @@ fn write_reports(reports: &[SolveOutput], out: &mut impl Write) -> Result {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CliError;
     use getaway::game::{Layout, Move, Rules};
 
     #[test]
