@@ -17,7 +17,6 @@ mod interrupt;
 mod memory;
 pub mod output;
 mod search_file;
-mod series;
 
 use commands::Command;
 use commands::ladder_settings::Settings;

@@ -7,11 +7,9 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use getaway::game::{State, World};
 use getaway_arena::{Answer, ExternalHost, ExternalOptions, ExternalRecord, Failure, PlayedGame, Player, STARTUP_TIME};
 
-use super::integer;
+use super::{HOUR_MS, integer};
 use crate::{Result, failed};
 
-/// Limit on `--tick-ms`, `--bot-start-ms` and `--bot-cpu-ms`: one hour. A larger value is probably a typo.
-const MAX_TICK_MS: u64 = 3_600_000;
 const MAX_MEMORY_MB: u64 = 1 << 20;
 
 #[derive(Args, Clone)]
@@ -20,11 +18,11 @@ pub(crate) struct BotArgs {
     /// Time limit of an external bot per tick, in milliseconds; a new process has
     /// more time for its first tick; if the bot is late, the tick is played
     /// without a command
-    #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
+    #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=HOUR_MS))]
     tick_ms: u64,
     /// Time limit for an external bot to start and connect, and again to register; a
     /// `pipe:` bot has this time to start and send its first command
-    #[arg(long, default_value_t = STARTUP_TIME.as_millis() as u64, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
+    #[arg(long, default_value_t = STARTUP_TIME.as_millis() as u64, value_name = "MS", value_parser = integer::<u64>(1..=HOUR_MS))]
     bot_start_ms: u64,
     /// Write the output of external bots into this folder, one file per game;
     /// for `pipe:` bots, only their standard error
@@ -36,7 +34,7 @@ pub(crate) struct BotArgs {
     bot_memory_mb: Option<u64>,
     /// Maximum processor time of an external bot per game, in milliseconds (Linux
     /// only); a bot that exceeds it fails [default: no limit]
-    #[arg(long, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
+    #[arg(long, value_name = "MS", value_parser = integer::<u64>(1..=HOUR_MS))]
     bot_cpu_ms: Option<u64>,
 }
 
@@ -47,14 +45,13 @@ fn folder(path: PathBuf) -> Result<PathBuf, &'static str> {
 impl BotArgs {
     /// Returns options that start a new process of the bot for every game.
     pub fn options(&self) -> ExternalOptions {
-        let &Self { tick_ms, bot_start_ms, ref logs, bot_memory_mb, bot_cpu_ms } = self;
         ExternalOptions {
-            tick_time: Duration::from_millis(tick_ms),
-            startup_time: Duration::from_millis(bot_start_ms),
+            tick_time: Duration::from_millis(self.tick_ms),
+            startup_time: Duration::from_millis(self.bot_start_ms),
             restart: true,
-            logs: logs.clone(),
-            memory_mb_max: bot_memory_mb,
-            cpu_ms_max: bot_cpu_ms,
+            logs: self.logs.clone(),
+            memory_mb_max: self.bot_memory_mb,
+            cpu_ms_max: self.bot_cpu_ms,
         }
     }
 

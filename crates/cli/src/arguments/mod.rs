@@ -1,22 +1,13 @@
-mod budget;
+mod cluster;
 mod external;
-mod files;
 mod maps;
-mod rules;
 mod series;
-mod sprt;
 mod values;
-mod workers;
 
-pub(crate) use budget::BudgetArgs;
 pub(crate) use external::{BotArgs, ExternalArgs, bot_failure};
-pub(crate) use files::input_files;
-pub(crate) use maps::{MapArgs, PositionalMaps, SeriesMapArgs, world_of};
-pub use rules::RulesArgs;
-pub(crate) use rules::read_rules;
-pub(crate) use series::{GamesArgs, MAX_SAMPLES, SeriesArgs};
-pub(crate) use sprt::SprtArgs;
-pub(crate) use values::page_address;
+pub use maps::RulesArgs;
+pub(crate) use maps::{MapArgs, PositionalMaps, input_files, read_rules, world_of};
+pub use series::MAX_THREADS;
+pub(crate) use series::{BudgetArgs, GamesArgs, MAX_SAMPLES, SeriesArgs, SprtArgs, WorkerArgs};
 pub use values::{ANY, float, integer, parse_permille, parse_size, seed};
-pub use workers::MAX_THREADS;
-pub(crate) use workers::WorkerArgs;
+pub(crate) use values::{HOUR_MS, page_address};

@@ -2,6 +2,8 @@ use std::ops::RangeInclusive;
 
 use getaway::search::fold_seed;
 
+/// The limit of time limits and pauses. A larger value is probably a typo.
+pub(crate) const HOUR_MS: u64 = 3_600_000;
 pub const ANY: RangeInclusive<u64> = 0..=u64::MAX;
 
 pub fn integer<T: TryFrom<u64>>(
@@ -27,11 +29,8 @@ pub fn float(text: &str) -> Result<f64, String> {
 }
 
 pub fn parse_size(text: &str) -> Result<(i32, i32), String> {
-    let parse = || {
-        let (width, height) = text.split_once('x')?;
-        Some((width.parse().ok()?, height.parse().ok()?))
-    };
-    parse().ok_or_else(|| "expected WxH, for example 21x17".to_owned())
+    let size = text.split_once('x').and_then(|(width, height)| width.parse().ok().zip(height.parse().ok()));
+    size.ok_or_else(|| "expected WxH, for example 21x17".to_owned())
 }
 
 pub fn parse_permille(text: &str) -> Result<u32, String> {

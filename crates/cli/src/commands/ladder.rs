@@ -20,13 +20,13 @@ use getaway_runs::stats::WinDrawLoss;
 use getaway_viewer::{Page, for_script, with_head};
 
 use super::ladder_settings::Settings;
+use super::series::replay_json;
 use crate::arguments::{ExternalArgs, GamesArgs, MAX_SAMPLES, integer};
 use crate::error::at;
 use crate::interrupt::stop_on_interrupt;
 use crate::output::{
     OutputFile, Progress, Say, count, milliseconds, note, or_dash, points, signed, signed_interval, write_table,
 };
-use crate::series::replay_json;
 use crate::{CliError, Invocation, Result, invalid};
 
 const GAME_PAGE: &str = include_str!("ladder_game.html");
@@ -97,7 +97,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     if args.settings.is_saved() {
         args.settings.enter();
     }
-    let maps = args.games.maps.load()?;
+    let maps = args.games.maps.load(&args.games.map_names)?;
     let series = args.games.options(Vec::new(), args.samples)?;
     args.settings.enter();
     let mut stored = Vec::new();
@@ -228,7 +228,7 @@ impl<'a> Folder<'a> {
 }
 
 fn game_script(world: &getaway::game::World, record: &GameRecord) -> Option<String> {
-    Some(format!("{GAME_MARK}showGame({});\n", replay_json(world, record)?))
+    Some(format!("{GAME_MARK}showGame({});\n", replay_json(world, record, None)?))
 }
 
 fn write_page(path: &Path, html: &str) -> Result {

@@ -27,8 +27,6 @@ mod solve;
 mod verify;
 mod view;
 
-pub(crate) use series::write_results;
-
 #[derive(Subcommand)]
 pub(crate) enum Command {
     Analyse(analyse::AnalyseArgs),

@@ -92,7 +92,7 @@ struct DecisionTimes {
 }
 
 pub(crate) fn run(args: &PlayArgs, host: Host<'_>, out: &mut impl Write) -> Result {
-    let (memory, slack, budget) = (args.memory.is_some(), args.slack.is_some(), args.budget.is_given());
+    let (memory, slack, budget) = (args.memory.is_some(), args.slack.is_some(), args.budget.given().is_some());
     let of_planners = [("--memory", memory), ("--slack", slack), ("a budget", budget)];
     if let Some((option, _)) = of_planners.into_iter().find(|(_, is_given)| *is_given)
         && Entrant::parse(&args.planner).bot()?.is_some()
@@ -102,8 +102,12 @@ pub(crate) fn run(args: &PlayArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     let map = args.maps.find(&args.map)?;
     let rules = args.rules.rules()?;
     let world = world_of(&map, &rules)?;
-    let mut options =
-        BotOptions { seed: args.seed, rules, budget: args.budget.or(BUDGET_DEFAULT), ..BotOptions::default() };
+    let mut options = BotOptions {
+        seed: args.seed,
+        rules,
+        budget: args.budget.given().unwrap_or(BUDGET_DEFAULT),
+        ..BotOptions::default()
+    };
     options.slack_moves = args.slack.unwrap_or(options.slack_moves);
     if let Some(path) = &args.memory {
         options = memory::read(path, &rules)?.applied_to(options);

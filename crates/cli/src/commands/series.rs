@@ -2,19 +2,36 @@
 //! they compare.
 
 use std::io::Write;
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+use std::time::SystemTime;
+use std::{env, fs};
 
 use clap::Args;
-use getaway::planner::DEFAULT_NAME;
-use getaway_arena::{
-    Comparison, ExternalSummary, Judgement, Match, PlannerEvaluation, Standing, Summary, Tournament, TournamentOptions,
-    TournamentPair, p_value,
-};
-use getaway_runs::stats::{SprtDecision, WinDrawLoss};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::arguments::{PositionalMaps, SeriesArgs, SprtArgs};
-use crate::output::{Say, format_interval, milliseconds, or_dash, points, signed, signed_interval, write_table};
-use crate::series::{EntrantResults, SeriesRun};
-use crate::{Invocation, Result};
+use getaway::files::Existing;
+use getaway::game::Rules;
+use getaway::planner::DEFAULT_NAME;
+use getaway::protocol::to_json;
+use getaway_arena::{
+    Entrant, ExternalSummary, GameRecord, GameSettings, Games, Judgement, Match, PlannerEvaluation, ReportText, Series,
+    SeriesOptions, Summary, Tournament, TournamentMonitor, TournamentOptions, evaluate, external_summaries, report,
+    resume,
+};
+use getaway_runs::stats::{WinDrawLoss, average};
+
+use crate::arguments::{PositionalMaps, SeriesArgs, SprtArgs, WorkerArgs};
+use crate::interrupt::stop_on_interrupt;
+use crate::output::{OutputFile, Progress, Say, count, points, shell_quoted};
+use crate::{CliError, Invocation, Result, failed};
+pub(crate) use replays::replay_json;
+use replays::report_replays;
+use tables::write_results;
+
+mod replays;
+mod tables;
 
 const TITLE_PLANNERS: usize = 3;
 
@@ -67,211 +84,274 @@ pub(crate) struct TournamentArgs {
     sprt: SprtArgs,
 }
 
+/// Version of the JSON output; see docs/results.md.
+const SCHEMA: u32 = 2;
+
+#[derive(Serialize)]
+struct Output<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    settings: GameSettings,
+    samples: u32,
+    games: usize,
+    games_max: usize,
+    entrants: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    planners: Option<&'a [PlannerEvaluation]>,
+    #[serde(flatten)]
+    judgement: &'a Judgement,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sentence: Option<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    external: &'a [ExternalSummary],
+}
+
 pub(crate) fn eval(args: &EvalArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result {
     args.positional.refuse()?;
-    let mut run = SeriesRun::new(&args.series, args.planners.clone(), invocation)?;
-    run.play(TournamentOptions::default())?;
+    let run = SeriesRun::play(&args.series, args.planners.clone(), TournamentOptions::default(), invocation)?;
     let planners = match run.series.names() {
         few if few.len() <= TITLE_PLANNERS => few.join(", "),
         many => format!("{} planners", many.len()),
     };
-    run.finish(&format!("evaluation of {planners}"), None, &Judgement::Evaluation, out)
+    run.finish(&format!("evaluation of {planners}"), "", &Judgement::Evaluation, out)
 }
 
 pub(crate) fn battle(args: &BattleArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result {
     args.positional.refuse()?;
     let options = TournamentOptions { gauntlet: false, sprt: args.sprt.sprt()? };
-    let mut run = SeriesRun::new(&args.series, vec![args.left.clone(), args.right.clone()], invocation)?;
-    let sprt = run.play(options)?.sprt_reports().pop().flatten();
-    let result = Match::of(&run.series, &run.games, [0, 1], sprt, args.series.margin());
+    let run = SeriesRun::play(&args.series, vec![args.left.clone(), args.right.clone()], options, invocation)?;
+    let sprt = run.monitor.sprt_reports().pop().flatten();
+    let result = Match::of(&run.series, &run.games, [0, 1], sprt, args.series.margin.into());
     let title = format!("{} against {}", result.left, result.right);
-    run.finish(&title, Some(&title), &Judgement::Battle(Box::new(result)), out)
+    run.finish(&title, &format!("{title}: "), &Judgement::Battle(Box::new(result)), out)
 }
 
 pub(crate) fn tournament(args: &TournamentArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result {
     let options = TournamentOptions { gauntlet: args.gauntlet, sprt: args.sprt.sprt()? };
-    let mut run = SeriesRun::new(&args.series, args.entrants.clone(), invocation)?;
-    let monitor = run.play(options)?;
-    let result = Tournament::of(&run.series, &run.games, &monitor, args.series.margin());
-    let title = |kind: &str| format!("{kind} of {} entrants", args.entrants.len());
-    let heading = title(if args.gauntlet { "gauntlet" } else { "tournament" });
-    run.finish(&title("tournament"), Some(&heading), &Judgement::Tournament(result), out)
+    let run = SeriesRun::play(&args.series, args.entrants.clone(), options, invocation)?;
+    let result = Tournament::of(&run.series, &run.games, &run.monitor, args.series.margin.into());
+    let kind = if args.gauntlet { "gauntlet" } else { "tournament" };
+    let entrants = format!("of {} entrants", args.entrants.len());
+    run.finish(&format!("tournament {entrants}"), &format!("{kind} {entrants}: "), &Judgement::Tournament(result), out)
 }
 
-/// Writes the tables and then the sentences.
-pub(crate) fn write_results(judgement: &Judgement, results: &EntrantResults, out: &mut impl Write) -> Result {
-    match judgement {
-        Judgement::Evaluation => results.planners.iter().try_for_each(|planner| write_planner(planner, out))?,
-        Judgement::Battle(result) => write_battle(result, out)?,
-        Judgement::Tournament(result) => write_tournament(result, out)?,
-    }
-    write_costs(results, out)?;
-    let mut sentences = match judgement {
-        Judgement::Evaluation => results.troubles(),
-        Judgement::Battle(result) => {
-            let sprt = result.sprt.as_ref().map(|sprt| {
-                let (ratio, low, high) = (sprt.log_likelihood_ratio, sprt.low, sprt.high);
-                format!("SPRT: log-likelihood ratio {ratio:.2}; H0 is accepted at {low:.2}, H1 at {high:.2}")
-            });
-            sprt.into_iter().chain(result.note()).collect()
-        }
-        Judgement::Tournament(result) => {
-            let deterministic = result.standing.iter().filter(|standing| standing.is_deterministic);
-            let repeated = deterministic.map(|Standing { planner, games, .. }| {
-                format!("{planner} is deterministic: {} distinct games of {}", games.distinct_games, games.games)
-            });
-            [format!("ratings: {}", result.model)].into_iter().chain(repeated).collect()
-        }
-    };
-    sentences.extend(judgement.sentence());
-    if !sentences.is_empty() {
-        writeln!(out)?;
-    }
-    sentences.iter().try_for_each(|sentence| out.say(sentence))
+struct SeriesRun<'a> {
+    args: &'a SeriesArgs,
+    invocation: &'a Invocation<'a>,
+    series: Series,
+    games: Games,
+    monitor: TournamentMonitor,
+    /// The page, the table of games and the JSON of `--report`.
+    report: Option<[OutputFile; 3]>,
+    is_interrupted: bool,
 }
 
-fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result {
-    let row = |name: &str, summary: &Summary, below: Option<f64>| {
-        let mut row = vec![("<MAP", name.to_owned()), ("GAMES", summary.games.to_string())];
-        if summary.games > 0 {
-            row.extend([
-                ("SCORE", or_dash(summary.score_mean.map(points))),
-                ("BELOW BEST", or_dash(below.map(points))),
-                ("95% INTERVAL", or_dash(summary.score_interval.map(format_interval))),
-                ("MIN", summary.score_min.to_string()),
-                ("MAX", summary.score_max.to_string()),
-                ("SURVIVE", percentage(summary)),
-                ("TICKS/MOVE", format!("{:.1}", summary.simulated_ticks_per_decision)),
-            ]);
-        }
-        row
-    };
-    let maps = planner.maps.iter().map(|map| row(&map.map, &map.summary, map.points_below_best));
-    writeln!(out)?;
-    out.say(&planner.planner)?;
-    write_table(maps.chain([row("all maps", &planner.overall, planner.points_below_best)]), out)
-}
-
-fn percentage(summary: &Summary) -> String {
-    format!("{:.0}%", 100.0 * summary.survived_share.estimate)
-}
-
-fn counts(WinDrawLoss { wins, ties, losses }: WinDrawLoss) -> [(&'static str, String); 3] {
-    [("WINS", wins.to_string()), ("TIES", ties.to_string()), ("LOSSES", losses.to_string())]
-}
-
-fn write_battle(result: &Match, out: &mut impl Write) -> Result {
-    let row = |name: &str, comparison: &Comparison| {
-        let share = comparison.win_share;
-        let mut row = vec![("<MAP", name.to_owned())];
-        row.extend(counts(comparison.counts));
-        row.extend([
-            ("WIN SHARE", format!("{:.3}", share.estimate)),
-            ("95% INTERVAL", format!("{:.3} to {:.3}", share.low, share.high)),
-            ("SCORE DIFF", or_dash(comparison.score_difference_mean.map(points))),
-            ("95% INTERVAL", or_dash(comparison.score_difference.map(format_interval))),
-            ("SIGN TEST", p_value(comparison.p_value)),
-        ]);
-        row
-    };
-    let maps = result.maps.iter().map(|map| row(&map.map, &map.comparison));
-    writeln!(out)?;
-    write_table(maps.chain([row("all maps", &result.overall)]), out)
-}
-
-fn write_tournament(result: &Tournament, out: &mut impl Write) -> Result {
-    let row = |Standing { place, planner, rating, counts: all, games, .. }: &Standing| {
-        let mut row = vec![
-            ("", place.to_string()),
-            ("<ENTRANT", planner.clone()),
-            ("RATING", signed(rating.estimate)),
-            ("95% INTERVAL", signed_interval(*rating)),
-        ];
-        row.extend(counts(*all));
-        row.extend([
-            ("SCORE", or_dash(games.score_mean.map(points))),
-            ("95% INTERVAL", or_dash(games.score_interval.map(format_interval))),
-            ("SURVIVE", percentage(games)),
-            ("GAMES", games.games.to_string()),
-        ]);
-        row
-    };
-    writeln!(out)?;
-    write_table(result.standing.iter().map(row), out)?;
-    writeln!(out)?;
-    out.say("row against column: wins - ties - losses in distinct pairs; * marks p <= 0.05")?;
-    let cross = |row: &Standing| {
-        let cell = |column: &Standing| {
-            let cell = match pair(result, row.index, column.index) {
-                Some((WinDrawLoss { wins, ties, losses }, p)) => {
-                    format!("{wins}-{ties}-{losses}{}", if p <= 0.05 { "*" } else { "" })
-                }
-                None => "-".to_owned(),
-            };
-            (column.place.to_string(), cell)
+impl<'a> SeriesRun<'a> {
+    /// Plays the games that `options` need, except those in the file of `--resume`. Discards games
+    /// that are not needed.
+    fn play(
+        args: &'a SeriesArgs,
+        planners: Vec<String>,
+        options: TournamentOptions,
+        invocation: &'a Invocation<'a>,
+    ) -> Result<Self> {
+        let maps = args.games.maps.load(&args.games.map_names)?;
+        let series = Series::with_host(&maps, args.games.options(planners, args.samples)?, invocation.host)?
+            .with_external(args.external.options());
+        // Check the output files now, not after hours of games.
+        let report = args.report.as_ref().map(|path| {
+            let beside = |extension: &str| args.output.file(path.with_extension(extension));
+            Ok::<_, CliError>([args.output.file(path)?, beside("csv")?, beside("json")?])
+        });
+        let report = report.transpose()?;
+        let (mut file, mut games) = match &args.resume {
+            Some(path) => resume(path, &series).map(|(file, games)| (Some(file), games))?,
+            None => (None, Games::new()),
         };
-        let names = [(String::new(), row.place.to_string()), ("<".to_owned(), row.planner.clone())];
-        names.into_iter().chain(result.standing.iter().map(cell)).collect()
-    };
-    write_table(result.standing.iter().map(cross), out)?;
-    let tests: Vec<Vec<(&str, String)>> = result.pairs.iter().filter_map(sprt_row).collect();
-    if !tests.is_empty() {
-        writeln!(out)?;
+        let stop = stop_on_interrupt()?;
+        let progress = Progress::resumed(series.len() as u64, "games", games.iter().flatten().count() as u64);
+        let mut monitor = TournamentMonitor::new(&series, options);
+        let is_wanted = monitor.wanted();
+        if monitor.update(&series, &games) {
+            let on_game = |index: usize, games: &Games| {
+                let game = games[index].as_ref().expect("a game that has just ended");
+                if let Some(Err(error)) = file.as_mut().map(|file| file.append(&[game])) {
+                    return ControlFlow::Break(Err(error));
+                }
+                progress.inc(1);
+                if options.sprt.is_some() && !monitor.update(&series, games) {
+                    return ControlFlow::Break(Ok(()));
+                }
+                progress.set_message(status(&monitor, games));
+                ControlFlow::Continue(())
+            };
+            let workers = args.games.workers()?;
+            let flow = series.play_wanted(&mut games, workers, &stop, &is_wanted, &mut || {}, on_game)?;
+            flow.break_value().unwrap_or(Ok(()))?;
+        }
+        games.resize(series.len(), None);
+        let is_interrupted = monitor.update(&series, &games) && stop.load(Ordering::Relaxed);
+        games.iter_mut().enumerate().filter(|(index, _)| !is_wanted(*index)).for_each(|(_, game)| *game = None);
+        Ok(Self { args, invocation, series, games, monitor, report, is_interrupted })
     }
-    write_table(tests, out)
-}
 
-fn pair(result: &Tournament, one: usize, other: usize) -> Option<(WinDrawLoss, f64)> {
-    result.pairs.iter().find_map(|TournamentPair { sides, comparison, .. }| match *sides {
-        [left, right] if [left, right] == [one, other] => Some((comparison.counts, comparison.p_value)),
-        [left, right] if [left, right] == [other, one] => Some((comparison.counts.reversed(), comparison.p_value)),
-        _ => None,
-    })
-}
+    fn played(&self) -> usize {
+        self.games.iter().flatten().count()
+    }
 
-fn sprt_row(pair: &TournamentPair) -> Option<Vec<(&'static str, String)>> {
-    let (sprt, left) = (pair.sprt.as_ref()?, pair.sprt_left.as_ref()?);
-    let right = if *left == pair.left { &pair.right } else { &pair.left };
-    let decision = match sprt.decision {
-        SprtDecision::H0 => "H0 accepted",
-        SprtDecision::H1 => "H1 accepted",
-        SprtDecision::Undecided => "undecided",
-    };
-    Some(vec![
-        ("<SPRT", left.clone()),
-        ("<", format!("against {right}")),
-        ("PAIRS", sprt.pairs.to_string()),
-        ("RATIO", format!("{:.2}", sprt.log_likelihood_ratio)),
-        ("<", format!("{decision} (sign test, {})", p_value(pair.comparison.p_value))),
-    ])
-}
+    fn heading(&self) -> String {
+        let &SeriesOptions { samples, seed, rules, budget, .. } = self.series.options();
+        let (budget, games, games_max) = (budget.words(), self.played(), self.series.len());
+        let variant = if rules.no_jump { ", no jumping" } else { "" };
+        let missing = if games < games_max { format!(", {games} of {games_max} games so far") } else { String::new() };
+        let samples = count(samples as usize, "sample");
+        format!("{samples} per map, at most {budget} per decision{variant}, seed {seed}{missing}")
+    }
 
-fn write_costs(EntrantResults { planners, external }: &EntrantResults, out: &mut impl Write) -> Result {
-    let row = |evaluation: &PlannerEvaluation| {
-        let games = &evaluation.overall;
-        let bot = external.iter().find(|bot| bot.planner == evaluation.planner);
-        let of_bot = |value: fn(&ExternalSummary) -> u64| or_dash(bot.map(|bot| value(bot).to_string()));
+    /// Returns the command that plays `game` again. With a time limit, the game may differ.
+    fn replay_command(&self, map: usize, game: &GameRecord) -> String {
+        let (args, budget) = (&self.args.games, game.budget);
+        let map = args.map_names.get(map).unwrap_or(&self.series.maps()[map].name);
+        let limits =
+            [("budget-ms", budget.time_ms()), ("budget-ticks", budget.ticks), ("budget-evals", budget.evaluations)];
+        let limits = limits.into_iter().filter_map(|(name, limit)| Some((name, limit?.to_string())));
+        let dirs = args.maps.dirs.iter().map(|dir| ("maps", dir.display().to_string()));
+        let options = dirs.chain([("planner", game.spec().to_owned())]).chain(limits);
+        let options = options.chain([("seed", game.seed.to_string())]);
+        let options = options.flat_map(|(name, value)| [format!("--{name}"), shell_quoted(&value)]);
+        let words = ["getaway".to_owned(), "play".to_owned(), shell_quoted(map)].into_iter().chain(options);
+        words.chain(args.rules.words()).collect::<Vec<String>>().join(" ")
+    }
+
+    /// Writes the results and the report. Fails if either cannot be written, if the series was
+    /// interrupted or, without `--allow-failures`, if an external bot failed or was often late.
+    fn finish(&self, title: &str, start: &str, judgement: &Judgement, out: &mut impl Write) -> Result {
+        let (series, SeriesArgs { games: args, resume, report, .. }) = (&self.series, self.args);
+        let planners = evaluate(series, &self.games);
+        let external = external_summaries(series, &self.games);
+        let entrant = |(evaluation, entrant): (&PlannerEvaluation, &Entrant)| {
+            let Summary { cost, decision_p50_ms, decision_p99_ms, decision_max_ms, .. } = evaluation.overall;
+            json!({
+                "name": evaluation.planner,
+                "spec": entrant.spec,
+                "cost": cost,
+                "decision_p50_ms": decision_p50_ms,
+                "decision_p99_ms": decision_p99_ms,
+                "decision_max_ms": decision_max_ms,
+            })
+        };
+        let (played, all) = (self.played(), series.len());
+        let output = Output {
+            schema: SCHEMA,
+            settings: GameSettings::of(series.options()),
+            samples: series.options().samples,
+            games: played,
+            games_max: all,
+            entrants: planners.iter().zip(series.entrants()).map(entrant).collect(),
+            planners: matches!(judgement, Judgement::Evaluation).then_some(&planners),
+            judgement,
+            note: if let Judgement::Battle(battle) = judgement { battle.note() } else { None },
+            sentence: judgement.sentence(),
+            external: &external,
+        };
+        let json = serde_json::to_string(&output)?;
+        // Print the results even if the report cannot be written.
+        let written = self.report.as_ref().map_or(Ok(()), |files| self.write_report(files, title, judgement, &json));
+        if args.json {
+            writeln!(out, "{json}")?;
+        } else {
+            out.say(format!("{start}{}", self.heading()))?;
+            write_results(judgement, &planners, &external, out)?;
+        }
+        // Flush, so that the results appear before the error.
+        out.flush()?;
+        written?;
+        if self.is_interrupted {
+            let advice = match (resume, report) {
+                (Some(_), Some(_)) if self.args.output.existing() == Existing::Keep => {
+                    "rerun the same command with --force to continue and to overwrite the report"
+                }
+                (Some(_), _) => "rerun the same command to continue",
+                (None, _) => "use --resume FILE to keep them",
+            };
+            return Err(CliError::Interrupted(format!("interrupted after {played} of {all} games; {advice}")));
+        }
+        // The text already describes the failures.
+        let trouble = |bot: &ExternalSummary| if args.json { bot.trouble.clone() } else { bot.brief_trouble() };
+        let troubles: Vec<String> = external.iter().filter_map(trouble).collect();
+        if troubles.is_empty() || self.args.allow_failures {
+            return Ok(());
+        }
+        Err(failed!("{} (--allow-failures accepts this)", troubles.join("; ")))
+    }
+
+    fn write_report(&self, files: &[OutputFile; 3], title: &str, judgement: &Judgement, json: &str) -> Result {
+        let (heading, facts) = (self.heading(), self.facts());
+        let text = ReportText { title, heading: &heading, command: &self.invocation.command_line, facts: &facts };
+        let command_of = |index: usize| {
+            // `getaway play` cannot reproduce the games of external bots.
+            let game = self.games[index].as_ref().filter(|game| game.external.is_none())?;
+            Some(self.replay_command(self.series.key(index).map, game))
+        };
+        let replays = report_replays(&self.series, &self.games, &self.args.games)?;
+        let page = report(&self.series, &self.games, judgement, Some(&replays), text, command_of);
+        let table = getaway_arena::csv(&self.series, &self.games);
+        let contents = [page, table, format!("{json}\n")];
+        files.iter().zip(contents).try_for_each(|(file, content)| file.write(content.as_bytes()))
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let &SeriesOptions { rules, budget, .. } = self.series.options();
+        let commit = match env!("GETAWAY_COMMIT") {
+            "" => "unknown",
+            commit => commit,
+        };
+        let rules = match rules {
+            rules if rules == Rules::BLITZ_2025 => "the server's".to_owned(),
+            rules if rules == Rules::NO_JUMP => "the server's, without jumping".to_owned(),
+            rules => to_json(&rules),
+        };
         vec![
-            ("<ENTRANT", evaluation.planner.clone()),
-            ("GAMES", games.games.to_string()),
-            ("FAILED", of_bot(ExternalSummary::failed)),
-            ("MISSED", of_bot(|bot| bot.missed_ticks)),
-            ("CPU MS", points(games.cost.cpu_ms_mean)),
-            ("PEAK MIB", or_dash(bot.map(|_| games.cost.memory_mb_max.to_string()))),
-            ("P50 MS", milliseconds(games.decision_p50_ms)),
-            ("P99 MS", milliseconds(games.decision_p99_ms)),
-            ("MAX MS", milliseconds(games.decision_max_ms)),
+            ("date", httpdate::fmt_http_date(SystemTime::now())),
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("commit", commit.to_owned()),
+            ("processor", processor()),
+            match &self.args.games.workers {
+                WorkerArgs { ray: Some(address), .. } => ("cluster", address.clone()),
+                workers => ("threads", workers.threads().to_string()),
+            },
+            ("budget per decision", budget.words()),
+            ("rules", rules),
         ]
-    };
-    writeln!(out)?;
-    write_table(planners.iter().map(row), out)?;
-    for bot in external {
-        // The first failure is in the verdict, and may list the mistakes that led to it.
-        bot.failures.iter().skip(1).try_for_each(|failure| out.say(format!("{} {failure}", bot.planner)))?;
-        let mistakes = bot.mistakes.words();
-        if !bot.failures.iter().any(|failure| failure.contains(&mistakes)) && !mistakes.is_empty() {
-            out.say(format!("{}: {mistakes}", bot.planner))?;
+    }
+}
+
+fn processor() -> String {
+    let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let name = name.map_or(env::consts::ARCH, |(_, name)| name.trim());
+    format!("{name}, {}", count(num_cpus::get_physical(), "core"))
+}
+
+/// Describes the games so far: the decided pairs of several entrants, the score of two, or the mean
+/// score.
+fn status(monitor: &TournamentMonitor, games: &Games) -> String {
+    match monitor.decided() {
+        (_, 1) => {
+            let mut tally = WinDrawLoss::default();
+            for pair in games.chunks_exact(2) {
+                if let [Some(left), Some(right)] = pair {
+                    tally.add(left.rank(), right.rank());
+                }
+            }
+            format!("{} won, {} tied, {} lost", tally.wins, tally.ties, tally.losses)
+        }
+        (decided @ 1.., pairs) => format!("{decided} of {pairs} pairs decided"),
+        _ => {
+            let scores: Vec<f64> = games.iter().flatten().map(|game| f64::from(game.points())).collect();
+            format!("mean score {}", points(average(&scores).unwrap_or(0.0)))
         }
     }
-    Ok(())
 }

@@ -8,12 +8,9 @@ use getaway::map::{Map, MapEntry};
 use getaway::protocol::write_line;
 use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
 
-use crate::arguments::{MapArgs, RulesArgs, integer, seed};
+use crate::arguments::{HOUR_MS, MapArgs, RulesArgs, integer, seed};
 use crate::output::{OutputArgs, Say, ending, note};
-use crate::{CliError, Result, invalid};
-
-/// Limits `--tick-ms` and `--delay-ms`, so that a typo cannot make a tick last for days.
-const MAX_PAUSE_MS: u64 = 3_600_000;
+use crate::{Result, invalid};
 
 /// Serve games over a websocket, like the real server
 #[derive(Args)]
@@ -31,10 +28,10 @@ pub(crate) struct ServeArgs {
     port: u16,
     /// Time limit of a bot per tick, in milliseconds; if the bot is late, the
     /// tick is played without a command
-    #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_PAUSE_MS))]
+    #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=HOUR_MS))]
     tick_ms: u64,
     /// Pause after each tick while the bot is connected, in milliseconds
-    #[arg(long, default_value_t = 0, value_name = "MS", value_parser = integer::<u64>(0..=MAX_PAUSE_MS))]
+    #[arg(long, default_value_t = 0, value_name = "MS", value_parser = integer::<u64>(0..=HOUR_MS))]
     delay_ms: u64,
     /// Exit after this many games [default: no limit]
     #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=u64::MAX))]
@@ -56,6 +53,13 @@ pub(crate) struct ServeArgs {
 }
 
 pub(crate) fn run(args: &ServeArgs, out: &mut impl Write) -> Result {
+    let cannot_start = |error| match error {
+        ServerError::Recording(error) => error.into(),
+        ServerError::Listen { ref source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+            invalid!("{error} (try --port 0)")
+        }
+        _ => error.into(),
+    };
     let server = Server::start(&args.host, args.port, options(args)?).map_err(cannot_start)?;
     let address = server.address();
     let listening = format!("listening on ws://{address} (in a browser: http://{address}/)");
@@ -65,17 +69,23 @@ pub(crate) fn run(args: &ServeArgs, out: &mut impl Write) -> Result {
         writeln!(out, "{listening}")?;
         out.flush()?;
     }
-    server.events().iter().try_for_each(|event| print_event(event, args, out))
-}
-
-fn cannot_start(error: ServerError) -> CliError {
-    match error {
-        ServerError::Recording(error) => error.into(),
-        ServerError::Listen { ref source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
-            invalid!("{error} (try --port 0)")
+    for event in server.events() {
+        match event {
+            Event::Start { game, map, team, .. } => note(&format!("game {game}: {team} plays {map}")),
+            Event::Note { game, text } => note(&format!("game {game}, {text}")),
+            Event::ClientNote { text } => note(&format!("client: {text}")),
+            Event::Refused { reason, remedy } => note(&format!("refused a websocket: {reason}; {remedy}")),
+            Event::End(result) => {
+                if args.json {
+                    write_line(&mut *out, &result)?;
+                } else {
+                    out.say(sentence(&result))?;
+                }
+                out.flush()?;
+            }
         }
-        _ => error.into(),
     }
+    Ok(())
 }
 
 fn options(args: &ServeArgs) -> Result<ServerOptions> {
@@ -84,7 +94,7 @@ fn options(args: &ServeArgs) -> Result<ServerOptions> {
         None => args.maps.library()?.list()?.iter().map(MapEntry::load).collect::<Result<Vec<Map>, _>>()?,
     };
     if maps.is_empty() {
-        return Err(CliError::Input("no maps: expected MAP or --maps DIR".to_owned()));
+        return Err(invalid!("no maps: expected MAP or --maps DIR"));
     }
     Ok(ServerOptions {
         maps,
@@ -104,41 +114,18 @@ fn random_seed() -> u64 {
     std::hash::RandomState::new().hash_one(())
 }
 
-fn print_event(event: Event, args: &ServeArgs, out: &mut impl Write) -> Result {
-    match event {
-        Event::Start { game, map, team, .. } => note(&format!("game {game}: {team} plays {map}")),
-        Event::Note { game, text } => note(&format!("game {game}, {text}")),
-        Event::ClientNote { text } => note(&format!("client: {text}")),
-        Event::Refused { reason, remedy } => note(&format!("refused a websocket: {reason}; {remedy}")),
-        Event::End(result) => {
-            if args.json {
-                write_line(&mut *out, &result)?;
-            } else {
-                out.say(sentence(&result))?;
-            }
-            out.flush()?;
-        }
-    }
-    Ok(())
-}
-
 fn sentence(result: &GameResult) -> String {
     let GameResult { game, map, score, tick, seconds, missed_ticks, late_commands, .. } = result;
     let end = ending(result.end, *tick);
     let mut text = format!(
         "game {game}: {map}, score {score}, {end}, {late_commands} late commands, {missed_ticks} ticks without a command, {seconds:.1} s"
     );
-    if result.invalid_commands > 0 {
-        text += &format!(", {} commands that could not be read", result.invalid_commands);
-    }
-    if result.invalid_actions > 0 {
-        text += &format!(", {} commands with invalid actions", result.invalid_actions);
-    }
-    if let Some(disconnect) = &result.disconnect {
-        text += &format!(", disconnected at tick {} ({})", disconnect.tick, disconnect.reason);
-    }
-    if let Some(path) = &result.recording {
-        text += &format!(", recorded in {}", path.display());
-    }
+    let remarks = [
+        (result.invalid_commands > 0).then(|| format!(", {} commands that could not be read", result.invalid_commands)),
+        (result.invalid_actions > 0).then(|| format!(", {} commands with invalid actions", result.invalid_actions)),
+        (result.disconnect.as_ref()).map(|left| format!(", disconnected at tick {} ({})", left.tick, left.reason)),
+        result.recording.as_ref().map(|path| format!(", recorded in {}", path.display())),
+    ];
+    text.extend(remarks.into_iter().flatten());
     text
 }

@@ -9,6 +9,7 @@ use getaway_viewer::{ANALYSIS_TICKS, Analysis, Page, PageSource, Replay, game_js
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
+use crate::arguments::GamesArgs;
 use crate::output::Progress;
 use crate::{Result, invalid};
 
@@ -23,13 +24,9 @@ const ANALYSES_MAX: usize = 64;
 const ANALYSES_TICKS: u64 = 48_000_000;
 
 /// Returns the replays of distinct games, lost games first, up to the size limit.
-pub(crate) fn report_replays(
-    series: &Series,
-    games: &Games,
-    threads: usize,
-    playground: Option<&str>,
-) -> Result<ReportReplays> {
-    let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
+pub fn report_replays(series: &Series, games: &Games, args: &GamesArgs) -> Result<ReportReplays> {
+    let threads = args.workers.threads();
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| invalid!("cannot start {threads} threads: {error}"))?;
     let group = |index: usize| {
         let game = games[index].as_ref()?;
@@ -46,11 +43,12 @@ pub(crate) fn report_replays(
     let make = |place: usize| {
         let index = firsts[place];
         let game = games[index].as_ref()?;
-        let made = replay(series.maps()[series.key(index).map].world(), game, (place < analysed).then_some(budget));
+        let made =
+            replay_json(series.maps()[series.key(index).map].world(), game, (place < analysed).then_some(budget));
         progress.inc(1);
         made
     };
-    let mut made = ReportReplays { viewer: Page::halves(playground), ..ReportReplays::default() };
+    let mut made = ReportReplays { viewer: Page::halves(args.playground.as_deref()), ..ReportReplays::default() };
     let (mut places, mut bytes) = (HashMap::new(), 0);
     for start in (0..firsts.len()).step_by(CHUNK) {
         let end = (start + CHUNK).min(firsts.len());
@@ -69,13 +67,9 @@ pub(crate) fn report_replays(
     Ok(made)
 }
 
-/// Returns the replay of a game as JSON, or `None` if the recorded moves do not reproduce the game.
-pub(crate) fn replay_json(world: &World, game: &GameRecord) -> Option<String> {
-    replay(world, game, None)
-}
-
-/// Like [`replay_json`], but adds an analysis of the game if `budget` is given.
-fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<String> {
+/// Returns the replay of a game as JSON, with an analysis of the game if `budget` is given, or `None`
+/// if the recorded moves do not reproduce the game.
+pub(crate) fn replay_json(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<String> {
     let states = game.states(world).ok()?;
     let mut replay = Replay::of_branch(&game.map, &game.planner, world, &states, ANNOTATED_FRAMES);
     replay.header.map = Some(game.map.clone());
