@@ -4,11 +4,10 @@
 
 use std::ffi::OsString;
 use std::io::Write;
-use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{Arg, FromArgMatches, Parser};
-use getaway::planner::{ModelHost, PlannerHost};
+use clap::{Arg, CommandFactory, Parser};
+use getaway::planner::PlannerHost;
 
 pub mod arguments;
 mod commands;
@@ -25,13 +24,12 @@ use error::{failed, invalid};
 pub use interrupt::stop_on_interrupt;
 use output::{Stdout, Terminal, note, shell_quoted, width};
 
-/// Finds external planners, such as `model:FILE` or a Python `MODULE:NAME`.
-type Host<'a> = Option<&'a dyn PlannerHost>;
-
 struct Invocation<'a> {
     /// The command line, quoted for a shell. Reports show it.
     command_line: String,
-    host: Host<'a>,
+    /// Finds external planners, such as `model:FILE` or a Python `MODULE:NAME`.
+    host: Option<&'a dyn PlannerHost>,
+    settings: Settings,
 }
 
 /// The examples of each command, as paragraphs that start with `[COMMAND]`.
@@ -46,56 +44,30 @@ struct Cli {
     command: Command,
 }
 
-pub fn main() -> ExitCode {
-    ExitCode::from(run_main(std::env::args_os().collect(), Some(&ModelHost)))
-}
-
-/// Runs a command and returns its exit code. `arguments` starts with the program's name.
-pub fn run_main(arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 {
-    run_parsed(arguments, parse_with_saved_settings, |cli: &Cli, command_line, out| {
-        cli.command.run(&Invocation { command_line, host }, out)
-    })
-}
-
-/// Parses the arguments. Those of a ladder include the settings that are saved in its folder.
-fn parse_with_saved_settings(command: &mut clap::Command, mut arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
-    let matches = command.try_get_matches_from_mut(&arguments)?;
-    let Some(("ladder", given)) = matches.subcommand() else { return Cli::from_arg_matches(&matches) };
-    let settings = Settings::of_ladder(command, given);
+/// Runs a command and returns its exit code. `arguments` starts with the program's name. Those of a
+/// ladder include the settings that are saved in its folder.
+pub fn run_main(mut arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 {
+    let settings = Settings::of_ladder(complete(Cli::command()), &arguments);
     arguments.extend(settings.saved_words().map(OsString::from));
-    let mut cli = Cli::from_arg_matches(&command.try_get_matches_from_mut(arguments)?)?;
-    if let Command::Ladder(args) = &mut cli.command {
-        args.settings = settings;
-    }
-    Ok(cli)
+    run_program(arguments, |cli: &Cli, command_line, out| {
+        cli.command.run(&Invocation { command_line, host, settings }, out)
+    })
 }
 
 /// Parses the arguments of the program `P`, calls `run`, reports an error, and returns the exit
 /// code. `arguments` starts with the program's name. `run` also gets the command line, quoted for a
 /// shell.
 pub fn run_program<P: Parser>(arguments: Vec<OsString>, run: impl FnOnce(&P, String, &mut Stdout) -> Result) -> u8 {
-    let parse =
-        |command: &mut clap::Command, arguments| P::from_arg_matches(&command.try_get_matches_from_mut(arguments)?);
-    run_parsed(arguments, parse, run)
-}
-
-fn run_parsed<P: Parser>(
-    arguments: Vec<OsString>,
-    parse: impl FnOnce(&mut clap::Command, Vec<OsString>) -> Result<P, clap::Error>,
-    run: impl FnOnce(&P, String, &mut Stdout) -> Result,
-) -> u8 {
     let mut command = complete(P::command());
     let words = arguments.iter().skip(1).map(|word| shell_quoted(&word.to_string_lossy()));
     let command_line = [command.get_name().to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
     let mut out = Terminal::new(anstream::stdout().lock());
-    let result = match parse(&mut command, arguments) {
+    let matches = command.try_get_matches_from_mut(arguments);
+    let result = match matches.and_then(|matches| P::from_arg_matches(&matches)) {
         Ok(program) => run(&program, command_line, &mut out).and_then(|()| Ok(out.flush()?)),
         Err(error) => report_usage(&error, complete(P::command())),
     };
-    let (line, code) = match result {
-        Ok(()) => (None, 0),
-        Err(error) => error.report(),
-    };
+    let (line, code) = result.map_or_else(CliError::report, |()| (None, 0));
     if let Some(line) = line {
         note(&format!("error: {line}"));
     }
@@ -121,13 +93,12 @@ fn report_usage(error: &clap::Error, mut command: clap::Command) -> Result {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(error.print()?),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Ok(command.print_help()?),
         _ => {
-            let text = error.to_string();
-            let what = text.split("\n\nUsage:").next().unwrap_or_default();
-            let what = what.split("\n\nFor more information").next().unwrap_or_default();
-            let what = what.replace("\n\n  tip: ", "; ");
-            let words: Vec<&str> = what.split_whitespace().collect();
-            let line = words.join(" ");
-            Err(invalid!("{} (try --help)", line.strip_prefix("error: ").unwrap_or(&line)))
+            let text = error.to_string().replace("\n\n  tip: ", "; ");
+            let what = ["\n\nUsage:", "\n\nFor more information"]
+                .iter()
+                .fold(&*text, |text, end| text.split(end).next().unwrap_or_default());
+            let words: Vec<&str> = what.trim_start_matches("error: ").split_whitespace().collect();
+            Err(invalid!("{} (try --help)", words.join(" ")))
         }
     }
 }
@@ -136,8 +107,6 @@ fn report_usage(error: &clap::Error, mut command: clap::Command) -> Result {
 mod tests {
     use std::any::TypeId;
     use std::path::PathBuf;
-
-    use clap::CommandFactory;
 
     use super::*;
 

@@ -1,5 +1,7 @@
 use std::process::ExitCode;
 
+use getaway::planner::ModelHost;
+
 fn main() -> ExitCode {
-    getaway_cli::main()
+    ExitCode::from(getaway_cli::run_main(std::env::args_os().collect(), Some(&ModelHost)))
 }

@@ -12,14 +12,13 @@ use serde::Serialize;
 use getaway::files;
 use getaway::protocol::{to_json, write_line};
 use getaway_arena::{
-    Entrant, EntrantState, GameRecord, LadderError, LadderNews, LadderOptions, LadderRequest, LadderRow,
-    LadderStanding, LadderText, PairResult, PlayerSpec, SeriesOptions, VersionTest, entrant_names, ladder_page,
-    request, run_ladder,
+    Entrant, EntrantState, LadderError, LadderNews, LadderOptions, LadderRequest, LadderRow, LadderStanding,
+    LadderText, PairResult, PlayerSpec, SeriesOptions, VersionTest, entrant_names, ladder_page, request, run_ladder,
 };
 use getaway_runs::stats::WinDrawLoss;
 use getaway_viewer::{Page, for_script, with_head};
 
-use super::ladder_settings::Settings;
+use super::ladder_settings::{Settings, unknown_folder};
 use super::series::replay_json;
 use crate::arguments::{ExternalArgs, GamesArgs, MAX_SAMPLES, integer};
 use crate::error::at;
@@ -29,6 +28,7 @@ use crate::output::{
 };
 use crate::{CliError, Invocation, Result, invalid};
 
+const PAGE: &str = "index.html";
 const GAME_PAGE: &str = include_str!("ladder_game.html");
 const GAME_MARK: &str = "// {\"getaway\":\"ladder game\",\"version\":1}\n";
 const VIEWER: &str = "{{VIEWER}}";
@@ -65,8 +65,6 @@ pub(crate) struct LadderArgs {
     samples: u32,
     #[command(flatten)]
     external: ExternalArgs,
-    #[arg(skip)]
-    pub settings: Settings,
 }
 
 /// Version of the JSON output; see docs/results.md.
@@ -87,19 +85,18 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
         return Err(LadderError::Empty.into());
     }
     let stop = stop_on_interrupt()?;
-    let workers = args.games.workers()?;
-    let unknown = |error| invalid!("cannot determine the current folder: {error}");
-    let path = std::path::absolute(&args.folder).map_err(unknown)?;
-    let current = env::current_dir().map_err(unknown)?;
+    let (workers, settings) = (args.games.workers()?, &invocation.settings);
+    let path = std::path::absolute(&args.folder).map_err(unknown_folder)?;
+    let current = env::current_dir().map_err(unknown_folder)?;
     let mut external = args.external.options();
-    external.logs = external.logs.map(std::path::absolute).transpose().map_err(unknown)?;
+    external.logs = external.logs.map(std::path::absolute).transpose().map_err(unknown_folder)?;
     // Given maps are relative to the current folder, saved ones to the folder of the ladder's bots.
-    if args.settings.is_saved() {
-        args.settings.enter();
+    if settings.is_saved() {
+        settings.enter();
     }
     let maps = args.games.maps.load(&args.games.map_names)?;
     let series = args.games.options(Vec::new(), args.samples)?;
-    args.settings.enter();
+    settings.enter();
     let mut stored = Vec::new();
     for wanted in requests {
         match request(&path, &current, wanted) {
@@ -117,10 +114,11 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     };
     let SeriesOptions { budget, seed, .. } = &options.series;
     let heading = format!("{}, at most {} per decision, seed {seed}", count(maps.len(), "map"), budget.words());
-    let mut folder = Folder::new(&path, heading, args.games.playground.as_deref(), &args.settings);
+    let playground = args.games.playground.as_deref();
     let progress = Progress::open_ended();
-    let standing = run_ladder(&options, workers, &stop, &mut |news| folder.show(news, &progress));
-    drop(progress);
+    let mut folder = Folder { path: &path, heading, playground, settings, progress, is_loading: true, problem: None };
+    let standing = run_ladder(&options, workers, &stop, &mut |news| folder.show(news));
+    drop(folder);
     match standing {
         Err(LadderError::Running { .. }) if has_requests => {
             out.say(format!("{}: passed on to the running ladder", path.display()))
@@ -132,7 +130,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
             }
             write_standing(&standing, out)?;
             writeln!(out)?;
-            out.say(folder.page().display().to_string())
+            out.say(path.join(PAGE).display().to_string())
         }
     }
 }
@@ -165,46 +163,36 @@ struct Folder<'a> {
     heading: String,
     playground: Option<&'a str>,
     settings: &'a Settings,
+    progress: Progress,
     /// True until the games of earlier runs have been read from the journal.
     is_loading: bool,
     /// The error of the last write; `None` if the write succeeded.
     problem: Option<String>,
 }
 
-impl<'a> Folder<'a> {
-    fn new(path: &'a Path, heading: String, playground: Option<&'a str>, settings: &'a Settings) -> Self {
-        Self { path, heading, playground, settings, is_loading: true, problem: None }
-    }
-
-    fn page(&self) -> PathBuf {
-        self.path.join("index.html")
-    }
-
-    fn show(&mut self, news: LadderNews<'_>, progress: &Progress) {
+impl Folder<'_> {
+    fn show(&mut self, news: LadderNews<'_>) {
         match news {
             LadderNews::Game { number, record, world } => {
                 let path = self.path.join("games").join(format!("{number}.js"));
                 if self.is_loading && path.exists() {
                     return;
                 }
-                let written =
-                    game_script(world, record).map(|script| write_marked(&path, GAME_MARK.trim_end(), &script));
-                self.note_problem(written.unwrap_or(Ok(())), progress);
+                let script = replay_json(world, record, None).map(|json| format!("{GAME_MARK}showGame({json});\n"));
+                self.note_problem(script.map_or(Ok(()), |script| write_marked(&path, &script)));
             }
-            LadderNews::Note(text) => progress.suspend(|| note(&text)),
+            LadderNews::Note(text) => self.progress.suspend(|| note(&text)),
             LadderNews::Standing { standing, is_last } => {
                 if self.is_loading {
                     self.is_loading = false;
-                    self.note_problem(self.settings.save(self.path), progress);
+                    self.note_problem(self.settings.save(self.path));
                     let viewer = to_json(&Page::halves(self.playground));
                     let viewer = with_head(GAME_PAGE).replace(VIEWER, &for_script(&viewer));
-                    let written = write_page(&self.path.join("game.html"), &viewer);
-                    self.note_problem(written, progress);
+                    self.note_problem(write_marked(&self.path.join("game.html"), &viewer));
                 }
-                let written = write_page(&self.page(), &self.html(standing, !is_last));
-                self.note_problem(written, progress);
+                self.note_problem(write_marked(&self.path.join(PAGE), &self.html(standing, !is_last)));
                 let (games, open) = (standing.games, standing.open_pairs);
-                progress.set_message(format!("{games} games, open pairs of neighbours: {open}"));
+                self.progress.set_message(format!("{games} games, open pairs of neighbours: {open}"));
             }
         }
     }
@@ -218,26 +206,17 @@ impl<'a> Folder<'a> {
 
     /// Reports a failed write, unless the previous write failed too. The ladder continues, because
     /// only the journal is essential.
-    fn note_problem(&mut self, written: Result, progress: &Progress) {
+    fn note_problem(&mut self, written: Result) {
         let problem = written.err().map(|error| error.to_string());
         if let Some(text) = problem.as_ref().filter(|_| self.problem.is_none()) {
-            progress.suspend(|| note(text));
+            self.progress.suspend(|| note(text));
         }
         self.problem = problem;
     }
 }
 
-fn game_script(world: &getaway::game::World, record: &GameRecord) -> Option<String> {
-    Some(format!("{GAME_MARK}showGame({});\n", replay_json(world, record, None)?))
-}
-
-fn write_page(path: &Path, html: &str) -> Result {
-    let mark = html.lines().next().unwrap_or_default();
-    write_marked(path, mark, html)
-}
-
-/// Writes a file. An existing file is overwritten only if its first line is `mark`.
-fn write_marked(path: &Path, mark: &str, content: &str) -> Result {
+/// Writes a file. An existing file is overwritten only if its first line is that of `content`.
+fn write_marked(path: &Path, content: &str) -> Result {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(|error| at(path, error))?;
     }
@@ -245,7 +224,7 @@ fn write_marked(path: &Path, mark: &str, content: &str) -> Result {
         let mut start = String::new();
         let opened =
             files::open(path, PAGE_BYTES_MAX).and_then(|file| file.take(MARK_BYTES_MAX).read_to_string(&mut start));
-        if opened.is_err() || start.lines().next() != Some(mark) {
+        if opened.is_err() || start.lines().next() != content.lines().next() {
             return Err(at(path, "expected a file that a ladder wrote; the file was not overwritten"));
         }
     }
@@ -294,9 +273,8 @@ fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result {
         let result = next(*result);
         out.say(format!("{newer} against {older}: {result} ({wins} won, {ties} tied, {losses} lost)"))?;
     }
-    let open = match standing.open_pairs {
-        0 => "every pair of neighbours is closed".to_owned(),
-        open => format!("{} of neighbours open", count(open, "pair")),
-    };
-    out.say(format!("{} games; {open}", standing.games))
+    out.say(match (standing.games, standing.open_pairs) {
+        (games, 0) => format!("{games} games; every pair of neighbours is closed"),
+        (games, open) => format!("{games} games; {} of neighbours open", count(open, "pair")),
+    })
 }

@@ -2,6 +2,8 @@
 //! them, and the folder in which its bots run.
 
 use std::env;
+use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use clap::parser::ValueSource;
@@ -10,24 +12,24 @@ use serde::{Deserialize, Serialize};
 
 use getaway::files;
 
+use crate::error::{TEXT_BYTES_MAX, at};
 use crate::output::{OutputFile, note};
-use crate::{Result, invalid};
+use crate::{CliError, Result, invalid};
 
 const FILE: &str = "settings.json";
 const KIND: &str = "ladder settings";
 const VERSION: u32 = 1;
-const FILE_BYTES_MAX: u64 = 1 << 20;
 /// The arguments that belong to a single run.
 const OF_RUN: [&str; 9] = ["folder", "added", "retired", "minutes", "threads", "ray", "playground", "json", "logs"];
 
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Settings {
     /// The settings on the command line, as `--NAME` or `--NAME=VALUE`.
     given: Vec<String>,
     saved: Option<SettingsFile>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 struct SettingsFile {
     getaway: String,
     version: u32,
@@ -37,8 +39,11 @@ struct SettingsFile {
 }
 
 impl Settings {
-    /// Reads the settings of `getaway ladder` from its arguments and from the ladder's folder.
-    pub fn of_ladder(program: &Command, ladder: &ArgMatches) -> Self {
+    /// Reads the settings of `getaway ladder` from its arguments and from the ladder's folder. Other
+    /// commands have none.
+    pub fn of_ladder(mut program: Command, arguments: &[OsString]) -> Self {
+        let matches = program.try_get_matches_from_mut(arguments);
+        let Ok(Some(("ladder", ladder))) = matches.as_ref().map(ArgMatches::subcommand) else { return Self::default() };
         let arguments = program.find_subcommand("ladder").into_iter().flat_map(Command::get_arguments);
         let is_given = |id: &str| ladder.value_source(id) == Some(ValueSource::CommandLine) && !OF_RUN.contains(&id);
         let words = arguments.filter(|argument| is_given(argument.get_id().as_str())).flat_map(|argument| {
@@ -79,22 +84,23 @@ impl Settings {
             return Ok(());
         }
         let path = ladder.join(FILE);
-        if path.exists() && self.saved.is_none() {
-            let found = path.display();
-            return Err(invalid!("{found}: expected a file that a ladder wrote; it was not overwritten"));
-        }
-        let failed = |error| invalid!("cannot determine the current folder: {error}");
         let folder = match &self.saved {
             Some(saved) => saved.folder.clone(),
-            None => env::current_dir().map_err(failed)?,
+            None if path.exists() => {
+                return Err(at(&path, "expected a file that a ladder wrote; it was not overwritten"));
+            }
+            None => env::current_dir().map_err(unknown_folder)?,
         };
-        let (getaway, arguments) = (KIND.to_owned(), self.given.clone());
-        let file = SettingsFile { getaway, version: VERSION, folder, arguments };
+        let file = SettingsFile { getaway: KIND.to_owned(), version: VERSION, folder, arguments: self.given.clone() };
         OutputFile::over(&path).write(format!("{}\n", serde_json::to_string(&file)?).as_bytes())
     }
 }
 
+pub(crate) fn unknown_folder(error: impl Display) -> CliError {
+    invalid!("cannot determine the current folder: {error}")
+}
+
 fn read(path: &Path) -> Option<SettingsFile> {
-    let file: SettingsFile = serde_json::from_str(&files::read_text(path, FILE_BYTES_MAX).ok()?).ok()?;
+    let file: SettingsFile = serde_json::from_str(&files::read_text(path, TEXT_BYTES_MAX).ok()?).ok()?;
     (file.getaway == KIND && file.version == VERSION).then_some(file)
 }

@@ -53,7 +53,6 @@ pub(crate) enum Command {
 
 impl Command {
     pub fn run(&self, invocation: &Invocation<'_>, out: &mut Terminal<impl Write>) -> Result {
-        let host = invocation.host;
         match self {
             Self::Analyse(args) => analyse::run(args, out),
             Self::Battle(args) => series::battle(args, invocation, out),
@@ -65,7 +64,7 @@ impl Command {
             Self::Maps(args) => maps::run(args, out),
             Self::Mapgen(args) => mapgen::run(args, out),
             Self::Package(args) => package::run(args, out),
-            Self::Play(args) => play::run(args, host, out),
+            Self::Play(args) => play::run(args, invocation.host, out),
             Self::Probe(args) => probe::run(args, out),
             Self::Replay(args) => replay::run(args, out),
             Self::Rules(args) => rules::run(args, out),
@@ -74,7 +73,7 @@ impl Command {
             Self::Solve(args) => solve::run(args, out),
             Self::Tournament(args) => series::tournament(args, invocation, out),
             Self::Verify(args) => verify::run(args, out),
-            Self::View(args) => view::run(args, host, out),
+            Self::View(args) => view::run(args, invocation.host, out),
         }
     }
 }

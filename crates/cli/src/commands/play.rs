@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use getaway::bot::{BUDGET_DEFAULT, BotOptions, Decision};
 use getaway::game::{Action, FIRST_TICK, LAST_TICK, Rules, State, Status, World, rules_fields};
-use getaway::planner::DEFAULT_NAME;
+use getaway::planner::{DEFAULT_NAME, PlannerHost};
 use getaway::protocol::{MessageWriter, write_line};
 use getaway::recording::{DecisionNotes, GameNotes, RecordingError, RecordingWriter, TickNotes, milliseconds};
 use getaway_arena::{Answer, Entrant, ExternalRecord, PlayedGame, Player, PlayerSpec, SourceCounts, TEAM};
@@ -14,7 +14,7 @@ use getaway_runs::stats::nearest_rank;
 
 use crate::arguments::{BotArgs, BudgetArgs, MapArgs, RulesArgs, bot_failure, integer, seed, world_of};
 use crate::output::{OutputArgs, Progress, Say, ending};
-use crate::{CliError, Host, Result, failed, invalid, memory};
+use crate::{CliError, Result, failed, invalid, memory};
 
 /// Play a whole game locally
 #[derive(Args)]
@@ -91,7 +91,7 @@ struct DecisionTimes {
     max: f64,
 }
 
-pub(crate) fn run(args: &PlayArgs, host: Host<'_>, out: &mut impl Write) -> Result {
+pub(crate) fn run(args: &PlayArgs, host: Option<&dyn PlannerHost>, out: &mut impl Write) -> Result {
     let (memory, slack, budget) = (args.memory.is_some(), args.slack.is_some(), args.budget.given().is_some());
     let of_planners = [("--memory", memory), ("--slack", slack), ("a budget", budget)];
     if let Some((option, _)) = of_planners.into_iter().find(|(_, is_given)| *is_given)
