@@ -5,7 +5,7 @@ use clap::Args;
 use serde::Serialize;
 
 use getaway::bot::{BUDGET_DEFAULT, BotOptions, Decision};
-use getaway::game::{Action, FIRST_TICK, LAST_TICK, Rules, State, Status, World, rules_fields};
+use getaway::game::{FIRST_TICK, LAST_TICK, Rules, Status, World, rules_fields};
 use getaway::planner::{DEFAULT_NAME, PlannerHost};
 use getaway::protocol::{MessageWriter, write_line};
 use getaway::recording::{DecisionNotes, GameNotes, RecordingError, RecordingWriter, TickNotes, milliseconds};
@@ -68,8 +68,6 @@ struct Report {
     /// The tick of the final state: that of the catch, or 2001 after a complete game.
     final_tick: u16,
     caught: bool,
-    #[serde(skip)]
-    status: Status,
     decision_ms: DecisionTimes,
     sources: SourceCounts,
     mispredictions: u32,
@@ -79,8 +77,6 @@ struct Report {
     learnt: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     saved: Option<PathBuf>,
-    #[serde(skip)]
-    lost: Option<RecordingError>,
 }
 
 #[derive(Debug, Default, PartialEq, Serialize)]
@@ -92,141 +88,107 @@ struct DecisionTimes {
 }
 
 pub(crate) fn run(args: &PlayArgs, host: Option<&dyn PlannerHost>, out: &mut impl Write) -> Result {
-    let (memory, slack, budget) = (args.memory.is_some(), args.slack.is_some(), args.budget.given().is_some());
-    let of_planners = [("--memory", memory), ("--slack", slack), ("a budget", budget)];
+    let (entrant, budget) = (Entrant::parse(&args.planner), args.budget.given());
+    let of_planners =
+        [("--memory", args.memory.is_some()), ("--slack", args.slack.is_some()), ("a budget", budget.is_some())];
     if let Some((option, _)) = of_planners.into_iter().find(|(_, is_given)| *is_given)
-        && Entrant::parse(&args.planner).bot()?.is_some()
+        && entrant.bot()?.is_some()
     {
         return Err(invalid!("{option}: expected a planner, found {}", args.planner));
     }
     let map = args.maps.find(&args.map)?;
     let rules = args.rules.rules()?;
     let world = world_of(&map, &rules)?;
-    let mut options = BotOptions {
-        seed: args.seed,
-        rules,
-        budget: args.budget.given().unwrap_or(BUDGET_DEFAULT),
-        ..BotOptions::default()
-    };
+    let mut options =
+        BotOptions { seed: args.seed, rules, budget: budget.unwrap_or(BUDGET_DEFAULT), ..BotOptions::default() };
     options.slack_moves = args.slack.unwrap_or(options.slack_moves);
     if let Some(path) = &args.memory {
         options = memory::read(path, &rules)?.applied_to(options);
     }
-    let mut player = PlayerSpec::find(&Entrant::parse(&args.planner), host)?.player(options)?;
-    let report = play(args, map.name, &world, &mut player)?;
+    let mut player = PlayerSpec::find(&entrant, host)?.player(options)?;
+    let (report, status, lost) = play(args, map.name, entrant.label(), &world, &mut player)?;
     // Print the game even if the memory cannot be written.
     let written = match (&args.memory, &player) {
-        (Some(path), Player::Bot(bot)) => {
-            let memory = bot.memory();
-            memory::write(&memory, path)
-        }
+        (Some(path), Player::Bot(bot)) => memory::write(&bot.memory(), path),
         _ => Ok(()),
     };
-    print(args, report, out)?;
-    written
-}
-
-fn print(args: &PlayArgs, report: Report, out: &mut impl Write) -> Result {
     if args.json {
         write_line(&mut *out, &report)?;
     } else {
-        write_report(&report, out)?;
+        write_report(&report, status, out)?;
     }
     out.flush()?;
-    match report.lost {
-        Some(error) => Err(invalid!("{error}; the recording is incomplete")),
-        None => report.external.as_ref().map_or(Ok(()), bot_failure),
+    if let Some(error) = lost {
+        return Err(invalid!("{error}; the recording is incomplete"));
     }
+    report.external.as_ref().map_or(Ok(()), bot_failure)?;
+    written
 }
 
-/// Records a game if `--save` is given. A failed write ends the recording, not the game.
-struct Recorder<'a> {
-    messages: MessageWriter<'a>,
-    file: Option<RecordingWriter>,
-    lost: Option<RecordingError>,
-    progress: Progress,
-}
-
-impl<'a> Recorder<'a> {
-    fn new(args: &PlayArgs, world: &'a World) -> Result<Self> {
-        let file = args.save.as_ref().map(|path| RecordingWriter::open(path, args.output.existing())).transpose()?;
-        let (messages, progress) = (MessageWriter::new(world, TEAM), Progress::of(LAST_TICK.into(), "ticks"));
-        Ok(Self { messages, file, lost: None, progress })
-    }
-
-    fn add(&mut self, state: &State, actions: &[Action], notes: &TickNotes) {
-        if let Some(file) = &mut self.file
-            && let Err(error) = file.write_with(&self.messages.write(state), actions, notes)
-        {
-            (self.lost, self.file) = (Some(error), None);
-        }
-        self.progress.inc(1);
-    }
-
-    fn finish(self) -> Option<RecordingError> {
-        self.file.map_or(self.lost, |file| file.finish().err())
-    }
-}
-
-/// Returns the notes of the recording's first tick. `tick_ms` is the time limit of an external bot.
-fn game_notes(args: &PlayArgs, map: &str, world: &World, tick_ms: Option<f64>) -> GameNotes {
-    GameNotes {
-        map: Some(map.to_owned()),
-        rules: *world.rules(),
-        recorder: Some(format!("getaway play {}", env!("CARGO_PKG_VERSION"))),
-        planner: Some(Entrant::parse(&args.planner).label().to_owned()),
-        tick_ms,
-    }
-}
-
-fn play(args: &PlayArgs, map: String, world: &World, player: &mut Player) -> Result<Report> {
-    let (mut recorder, mut answers_ms) = (Recorder::new(args, world)?, Vec::new());
+/// Plays the game, and records it if `--save` is given. A failed write ends the recording, not the
+/// game; its error is returned with the report.
+fn play(
+    args: &PlayArgs,
+    map: String,
+    planner: &str,
+    world: &World,
+    player: &mut Player,
+) -> Result<(Report, Status, Option<RecordingError>)> {
+    let save = |path| RecordingWriter::open(path, args.output.existing());
+    let (mut file, mut lost) = (args.save.as_ref().map(save).transpose()?, None);
+    let (messages, progress) = (MessageWriter::new(world, TEAM), Progress::of(LAST_TICK.into(), "ticks"));
+    let mut answers_ms = Vec::new();
     let played = args.bot.play(player, world, &mut |state, answer| {
-        let game = |tick_ms| (state.tick() == FIRST_TICK).then(|| Box::new(game_notes(args, &map, world, tick_ms)));
-        match answer {
+        let (mut notes, mut tick_ms) = (TickNotes::default(), None);
+        let action;
+        let actions = match answer {
             Answer::Decision(decision) => {
                 let &Decision { source, planned_tick, mispredictions, elapsed, ref learnt, .. } = decision;
-                let (ms, source_name) = (milliseconds(elapsed), source.name().to_owned());
+                let (ms, source) = (milliseconds(elapsed), source.name().to_owned());
+                let learnt = learnt.iter().map(ToString::to_string).collect();
                 answers_ms.push(ms);
-                let notes = DecisionNotes {
-                    ms,
-                    source: source_name,
-                    planned_tick,
-                    mispredictions,
-                    learnt: learnt.iter().map(ToString::to_string).collect(),
-                };
-                let notes = TickNotes { game: game(None), wire: None, decision: Some(Box::new(notes)) };
-                recorder.add(state, decision.action().as_slice(), &notes);
+                notes.decision = Some(Box::new(DecisionNotes { ms, source, planned_tick, mispredictions, learnt }));
+                action = decision.action();
+                action.as_slice()
             }
             Answer::Command { actions, wire } => {
                 answers_ms.extend(wire.command.as_ref().map(|command| command.ms));
-                let game = game(Some(milliseconds(args.bot.options().tick_time)));
-                recorder.add(state, actions, &TickNotes { game, wire: Some(Box::new(wire)), decision: None });
+                tick_ms = Some(milliseconds(args.bot.options().tick_time));
+                notes.wire = Some(Box::new(wire));
+                actions
             }
+        };
+        if state.tick() == FIRST_TICK {
+            let recorder = Some(format!("getaway play {}", env!("CARGO_PKG_VERSION")));
+            let (map, planner) = (Some(map.clone()), Some(planner.to_owned()));
+            notes.game = Some(Box::new(GameNotes { map, rules: *world.rules(), recorder, planner, tick_ms }));
         }
+        if let Some(Err(error)) = file.as_mut().map(|file| file.write_with(&messages.write(state), actions, &notes)) {
+            (lost, file) = (Some(error), None);
+        }
+        progress.inc(1);
     });
     let PlayedGame { state, sources, mispredictions, external, .. } = played.map_err(|error| match error {
         CliError::Check(error) => failed!("{map}: {error}"),
         error => error,
     })?;
-    let lost = recorder.finish();
-    let bot = if let Player::Bot(bot) = player { Some(bot) } else { None };
-    Ok(Report {
+    let lost = file.map_or(lost, |file| file.finish().err());
+    let learnt = if let Player::Bot(bot) = player { bot.learnt() } else { Vec::new() };
+    let report = Report {
         map,
-        planner: Entrant::parse(&args.planner).label().to_owned(),
+        planner: planner.to_owned(),
         rules: *world.rules(),
         score: world.score(&state),
         final_tick: state.tick(),
         caught: state.is_caught(),
-        status: state.status(),
         decision_ms: times(&answers_ms),
         sources,
         mispredictions,
         external,
-        learnt: bot.map_or_else(Vec::new, |bot| bot.learnt().iter().map(ToString::to_string).collect()),
+        learnt: learnt.iter().map(ToString::to_string).collect(),
         saved: args.save.clone().filter(|_| lost.is_none()),
-        lost,
-    })
+    };
+    Ok((report, state.status(), lost))
 }
 
 fn times(decisions_ms: &[f64]) -> DecisionTimes {
@@ -240,9 +202,9 @@ fn times(decisions_ms: &[f64]) -> DecisionTimes {
     DecisionTimes { first, p50: quantile(0.5), p99: quantile(0.99), max: quantile(1.0) }
 }
 
-fn write_report(report: &Report, out: &mut impl Write) -> Result {
-    let Report { map, planner, score, final_tick, status, decision_ms, sources, .. } = report;
-    let end = ending(*status, *final_tick);
+fn write_report(report: &Report, status: Status, out: &mut impl Write) -> Result {
+    let Report { map, planner, score, final_tick, decision_ms, sources, .. } = report;
+    let end = ending(status, *final_tick);
     out.say(format!("{map}: {score} points, {end}, planner {planner}"))?;
     let DecisionTimes { first, p50, p99, max } = decision_ms;
     if sources.search > 0 || report.external.is_none() {
