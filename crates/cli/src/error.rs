@@ -33,11 +33,6 @@ impl fmt::Display for CliError {
 }
 
 impl CliError {
-    /// Returns the error of a file that cannot be used.
-    pub(crate) fn input(error: impl Error) -> Self {
-        Self::Input(error.to_string())
-    }
-
     pub(crate) fn report(self) -> (Option<String>, u8) {
         match self {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => (None, 0),
@@ -64,10 +59,9 @@ impl<E: Error + 'static> From<E> for CliError {
         if let Some(kind) = kind {
             return Self::Output(io::Error::new(kind, text));
         }
-        let is_failed_game = |error: &SeriesError| matches!(error, SeriesError::Game { .. });
-        let has_failed = error.downcast_ref().is_some_and(is_failed_game)
-            || matches!(error.downcast_ref(), Some(LadderError::Series(error)) if is_failed_game(error))
-            || matches!(error.downcast_ref(), Some(DatasetError::Series(error)) if is_failed_game(error))
+        let has_failed = matches!(error.downcast_ref(), Some(SeriesError::Game { .. }))
+            || matches!(error.downcast_ref(), Some(LadderError::Series(SeriesError::Game { .. })))
+            || matches!(error.downcast_ref(), Some(DatasetError::Series(SeriesError::Game { .. })))
             || matches!(error.downcast_ref(), Some(DatasetError::Planner { .. }))
             || matches!(error.downcast_ref(), Some(GameError::Bot { .. }))
             || matches!(error.downcast_ref(), Some(BridgeError::Ended { .. }));

@@ -13,7 +13,7 @@ use getaway_runs::FileKind;
 
 use crate::error::{TEXT_BYTES_MAX, at, unreadable};
 use crate::output::OutputFile;
-use crate::{CliError, Result};
+use crate::{Result, invalid};
 
 const KIND: FileKind = FileKind { name: "memory", version: 1 };
 
@@ -28,7 +28,7 @@ struct MemoryFile {
 /// Returns a new memory if the file is missing. The memory's `no_jump` is that of `played`, not of
 /// the file. Fails if the file cannot be read or written, or is not a valid memory.
 pub(crate) fn read(path: &Path, played: &Rules) -> Result<Memory> {
-    KIND.check_replaceable(path, TEXT_BYTES_MAX).map_err(CliError::input)?;
+    KIND.check_replaceable(path, TEXT_BYTES_MAX).map_err(|error| invalid!("{error}"))?;
     let memory = match files::read_text(path, TEXT_BYTES_MAX) {
         Ok(text) => serde_json::from_str::<MemoryFile>(&text).map_err(|error| at(path, error))?.memory,
         Err(error) if error.kind() == ErrorKind::NotFound => Memory::default(),

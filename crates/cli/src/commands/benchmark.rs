@@ -1,17 +1,16 @@
 use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
-use getaway::map::{Map, MapEntry, MapLibrary};
 use getaway_benchmark::{
     Answer, Benchmark, BenchmarkError, Instance, Record, Results, Row, Settings, Solver, cactus, generate, rows,
     run_all, write_instances,
 };
 
-use crate::arguments::{WorkerArgs, input_files, integer, seed};
+use crate::arguments::{MapArgs, WorkerArgs, input_files, integer, seed};
 use crate::error::{at, unwritable};
 use crate::interrupt::{RERUN, check_interrupt, stop_on_interrupt};
 use crate::output::{OutputArgs, Progress, Say, count, write_table};
@@ -33,22 +32,40 @@ pub(crate) struct BenchmarkArgs {
 #[derive(Subcommand)]
 enum BenchmarkCommand {
     /// Check records: replay their lines, and repeat their proofs in a literal model of the rules
-    Check(CheckArgs),
+    Check {
+        /// Records, or folders of records [default: all records of the benchmark]
+        #[arg(value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
     /// Run a solver on every instance of a track, or continue an interrupted run
     Run(RunArgs),
     /// Compare runs on the same track
-    Table(TableArgs),
+    Table {
+        /// Folders of runs
+        #[arg(value_name = "DIR", required = true)]
+        runs: Vec<PathBuf>,
+        /// Plot the number of decided instances against the time, as an SVG file
+        #[arg(long, alias = "cactus", value_name = "FILE")]
+        plot: Option<PathBuf>,
+        #[command(flatten)]
+        output: OutputArgs,
+    },
     /// Check a run's records, and merge longer lines and tighter bounds into those of the benchmark
-    Submit(SubmitArgs),
+    Submit {
+        /// Records, or folders of records
+        #[arg(value_name = "FILE", required = true)]
+        files: Vec<PathBuf>,
+    },
     /// Write the public instances, or fresh instances like them, into a new folder
-    Instances(InstancesArgs),
-}
-
-#[derive(Args)]
-struct CheckArgs {
-    /// Records, or folders of records [default: all records of the benchmark]
-    #[arg(value_name = "FILE")]
-    files: Vec<PathBuf>,
+    Instances {
+        /// Folder to create
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+        /// Seed of fresh instances, which do not include the track real-like
+        /// [default: write the public instances]
+        #[arg(long, value_name = "N", value_parser = seed)]
+        seed: Option<u64>,
+    },
 }
 
 #[derive(Args)]
@@ -77,36 +94,6 @@ struct RunArgs {
     out: PathBuf,
 }
 
-#[derive(Args)]
-struct TableArgs {
-    /// Folders of runs
-    #[arg(value_name = "DIR", required = true)]
-    runs: Vec<PathBuf>,
-    /// Plot the number of decided instances against the time, as an SVG file
-    #[arg(long, alias = "cactus", value_name = "FILE")]
-    plot: Option<PathBuf>,
-    #[command(flatten)]
-    output: OutputArgs,
-}
-
-#[derive(Args)]
-struct SubmitArgs {
-    /// Records, or folders of records
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
-}
-
-#[derive(Args)]
-struct InstancesArgs {
-    /// Folder to create
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
-    /// Seed of fresh instances, which do not include the track real-like
-    /// [default: write the public instances]
-    #[arg(long, value_name = "N", value_parser = seed)]
-    seed: Option<u64>,
-}
-
 pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result {
     let load = || {
         Benchmark::load(&args.benchmark).map_err(|error| match error {
@@ -117,22 +104,20 @@ pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result {
         })
     };
     match &args.command {
-        BenchmarkCommand::Check(command) => check(command, &load()?, out),
+        BenchmarkCommand::Check { files } => check(files, &load()?, out),
         BenchmarkCommand::Run(command) => run_track(command, &load()?, out),
-        BenchmarkCommand::Table(command) => table(command, out),
-        BenchmarkCommand::Submit(command) => submit(command, &load()?, out),
-        BenchmarkCommand::Instances(command) => instances(command, out),
+        BenchmarkCommand::Table { runs, plot, output } => {
+            let file = plot.as_ref().map(|path| output.file(path)).transpose()?;
+            let runs = write_rows(runs, out)?;
+            file.map_or(Ok(()), |file| file.write(cactus(&runs).as_bytes()))
+        }
+        BenchmarkCommand::Submit { files } => submit(files, &load()?, out),
+        BenchmarkCommand::Instances { out: folder, seed } => {
+            let generated = generate(&MapArgs::default().load(&[])?, *seed).map_err(CliError::Input)?;
+            write_instances(folder, &generated)?;
+            out.say(format!("{} in {}", count(generated.len(), "instance"), folder.display()))
+        }
     }
-}
-
-fn record_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
-    input_files(paths, &[".txt"], true, "no records: expected files whose names end with .txt")
-}
-
-fn load_checked(path: &Path, benchmark: &Benchmark) -> Result<Record, String> {
-    let record = Record::load(path).map_err(|error| error.to_string())?;
-    let checked = record.check(benchmark).map_err(|why| format!("{}: refused: {why}", path.display()));
-    checked.map(|()| record)
 }
 
 /// Checks records, and calls `act` with each that holds. Prints the text that it returns, or why the
@@ -142,20 +127,22 @@ fn check_all(
     benchmark: &Benchmark,
     words: [&str; 2],
     out: &mut impl Write,
-    mut act: impl FnMut(&Path, Record) -> Result<Result<Option<String>, String>>,
+    mut act: impl FnMut(Record) -> Result<Result<Option<String>, String>>,
 ) -> Result {
     let (mut passed, mut refused) = (0, 0);
-    for path in record_files(files)? {
-        match load_checked(&path, benchmark).map_or_else(|why| Ok(Err(why)), |record| act(&path, record))? {
-            Ok(text) => {
-                passed += usize::from(text.is_some());
-                text.map_or(Ok(()), |text| out.say(text))?;
+    for path in input_files(files, &[".txt"], true, "no records: expected files whose names end with .txt")? {
+        let checked = match Record::load(&path) {
+            Ok(record) => {
+                let checked = record.check(benchmark).map_or_else(|why| Ok(Err(why)), |()| act(record))?;
+                checked.map_err(|why| format!("{}: refused: {why}", path.display()))
             }
-            Err(why) => {
-                refused += 1;
-                out.say(why)?;
-            }
+            Err(error) => Err(error.to_string()),
+        };
+        match &checked {
+            Ok(text) => passed += usize::from(text.is_some()),
+            Err(_) => refused += 1,
         }
+        checked.unwrap_or_else(Some).map_or(Ok(()), |text| out.say(text))?;
     }
     writeln!(out, "{} {}, {refused} {}", count(passed, "record"), words[0], words[1])?;
     if refused > 0 {
@@ -164,10 +151,10 @@ fn check_all(
     Ok(())
 }
 
-fn check(args: &CheckArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result {
+fn check(files: &[PathBuf], benchmark: &Benchmark, out: &mut impl Write) -> Result {
     let all = [benchmark.folder.join("records")];
-    let files = if args.files.is_empty() { &all } else { &args.files[..] };
-    check_all(files, benchmark, ["hold", "are refused"], out, |_, Record { instance, certificate, .. }| {
+    let files = if files.is_empty() { &all } else { files };
+    check_all(files, benchmark, ["hold", "are refused"], out, |Record { instance, certificate, .. }| {
         let (line, bound) = (certificate.final_tick, certificate.bound_tick);
         Ok(Ok(Some(format!("{instance}: line {line}, bound {bound}"))))
     })
@@ -206,17 +193,14 @@ fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
     let flow = run_all(benchmark, &open, &settings, args.workers.workers()?, &stop, |instance, answer| {
         on_answer(instance, answer).map_or_else(ControlFlow::Break, ControlFlow::Continue)
     })?;
-    if let ControlFlow::Break(error) = flow {
-        return Err(error);
-    }
+    flow.break_value().map_or(Ok(()), Err)?;
     check_interrupt(&stop, RERUN)?;
     drop((progress, journal));
     let runs = write_rows(std::slice::from_ref(&args.out), out)?;
     let results = runs.iter().flat_map(|(_, results)| results);
-    match results.clone().find_map(|result| result.failure.clone()) {
-        Some(first) if results.clone().all(|result| result.failure.is_some()) => {
-            Err(failed!("the solver failed on every instance; first: {first}"))
-        }
+    let failures: Option<Vec<&String>> = results.map(|result| result.failure.as_ref()).collect();
+    match failures.as_deref() {
+        Some([first, ..]) => Err(failed!("the solver failed on every instance; first: {first}")),
         _ => Ok(()),
     }
 }
@@ -256,12 +240,6 @@ fn write_rows(folders: &[PathBuf], out: &mut impl Write) -> Result<Vec<(Settings
     Ok(runs)
 }
 
-fn table(args: &TableArgs, out: &mut impl Write) -> Result {
-    let file = args.plot.as_ref().map(|path| args.output.file(path)).transpose()?;
-    let runs = write_rows(&args.runs, out)?;
-    file.map_or(Ok(()), |file| file.write(cactus(&runs).as_bytes()))
-}
-
 /// Merges a record into the known record of its instance, if there is one. Returns the merged
 /// record and a description of the improvement, or `None` if nothing has improved.
 fn improved(benchmark: &Benchmark, new: Record) -> Result<Option<(Record, &'static str)>, String> {
@@ -280,23 +258,13 @@ fn improved(benchmark: &Benchmark, new: Record) -> Result<Option<(Record, &'stat
     Ok(Some((known, words)))
 }
 
-fn submit(args: &SubmitArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result {
+fn submit(files: &[PathBuf], benchmark: &Benchmark, out: &mut impl Write) -> Result {
     let records = benchmark.folder.join("records");
-    check_all(&args.files, benchmark, ["improved", "refused"], out, |path, new| {
-        let (record, words) = match improved(benchmark, new) {
-            Ok(Some(improved)) => improved,
-            Ok(None) => return Ok(Ok(None)),
-            Err(why) => return Ok(Err(format!("{}: refused: {why}", path.display()))),
-        };
-        record.save(&records)?;
-        Ok(Ok(Some(format!("{}: {words}", record.instance))))
+    check_all(files, benchmark, ["improved", "refused"], out, |new| {
+        let improved = improved(benchmark, new);
+        if let Ok(Some((record, _))) = &improved {
+            record.save(&records)?;
+        }
+        Ok(improved.map(|improved| improved.map(|(record, words)| format!("{}: {words}", record.instance))))
     })
-}
-
-fn instances(args: &InstancesArgs, out: &mut impl Write) -> Result {
-    let bundled = MapLibrary::with_bundled(Vec::<&Path>::new()).list()?;
-    let maps: Vec<Map> = bundled.iter().map(MapEntry::load).collect::<Result<_, _>>()?;
-    let generated = generate(&maps, args.seed).map_err(CliError::Input)?;
-    write_instances(&args.out, &generated)?;
-    out.say(format!("{} in {}", count(generated.len(), "instance"), args.out.display()))
 }
