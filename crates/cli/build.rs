@@ -9,8 +9,6 @@ fn main() {
     };
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_default();
     println!("cargo::rustc-env=GETAWAY_COMMIT={commit}");
-    match git(&["rev-parse", "--git-path", "logs/HEAD"]) {
-        Some(log) => println!("cargo::rerun-if-changed={log}"),
-        None => println!("cargo::rerun-if-changed=build.rs"),
-    }
+    let log = git(&["rev-parse", "--git-path", "logs/HEAD"]).unwrap_or_else(|| "build.rs".to_owned());
+    println!("cargo::rerun-if-changed={log}");
 }

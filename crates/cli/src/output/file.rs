@@ -61,7 +61,7 @@ impl OutputFile {
     }
 
     fn try_write(&self, content: &[u8]) -> io::Result<()> {
-        if self.is_device() {
+        if fs::metadata(&self.path).is_ok_and(|metadata| !metadata.is_file()) {
             return OpenOptions::new().write(true).open(&self.path)?.write_all(content);
         }
         let target = self.target();
@@ -84,19 +84,13 @@ impl OutputFile {
         if self.path.symlink_metadata().is_ok() && !self.overwrite {
             return Err(exists(&self.path));
         }
-        if self.path.is_dir() {
-            let error = io::Error::new(io::ErrorKind::IsADirectory, "expected a file, found a folder");
-            return Err(unwritable(&self.path, &error));
-        }
-        if !self.is_device() {
+        let checked = match fs::metadata(&self.path) {
+            Ok(metadata) if metadata.is_dir() => Err(io::Error::other("expected a file, found a folder")),
+            Ok(metadata) if !metadata.is_file() => Ok(()),
             // Test that the folder is writable. The temporary file is deleted at once.
-            partial_file(&self.target()).map_err(|error| unwritable(&self.path, &error))?;
-        }
-        Ok(())
-    }
-
-    fn is_device(&self) -> bool {
-        fs::metadata(&self.path).is_ok_and(|metadata| !metadata.is_file())
+            _ => partial_file(&self.target()).map(drop),
+        };
+        checked.map_err(|error| unwritable(&self.path, &error))
     }
 }
 
