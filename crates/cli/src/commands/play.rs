@@ -20,7 +20,6 @@ use crate::{CliError, Result, failed, invalid, memory};
 #[derive(Args)]
 pub(crate) struct PlayArgs {
     /// Map, by name or path
-    #[arg(value_name = "MAP")]
     map: String,
     #[command(flatten)]
     maps: MapArgs,

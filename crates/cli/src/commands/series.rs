@@ -55,10 +55,8 @@ pub(crate) struct BattleArgs {
     /// Planner whose wins are counted: a name, an expression, exec:COMMAND, pipe:COMMAND, or a planner
     /// in Python as MODULE:NAME; NAME=PLANNER names it, where NAME is up to 64 letters, digits and
     /// ._@+-
-    #[arg(value_name = "LEFT")]
     left: String,
     /// Planner to compare with LEFT
-    #[arg(value_name = "RIGHT")]
     right: String,
     #[command(flatten)]
     positional: PositionalMaps,

@@ -16,7 +16,6 @@ use crate::{Result, invalid};
 #[derive(Args)]
 pub(crate) struct ServeArgs {
     /// Map, by name or path [default: a random map for each game]
-    #[arg(value_name = "MAP")]
     map: Option<String>,
     #[command(flatten)]
     maps: MapArgs,

@@ -30,7 +30,6 @@ pub(crate) struct VerifyArgs {
     #[arg(value_name = "FILE")]
     certificate: PathBuf,
     /// Map, by name or path
-    #[arg(value_name = "MAP")]
     map: String,
     #[command(flatten)]
     maps: MapArgs,
