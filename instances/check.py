@@ -783,8 +783,15 @@ INTEGER_MAX = 2**16 - 1
 HEADER_KEYS = {"certificate", "rules", "final_tick", "bound_tick", "actions"}
 SWEEP_KEYS = {"target_tick", "from_tick", "until_tick", "counts_draws", "joins", "known"}
 RECORD = "bench-1 record "
-STYLE_NAMES = ("server", "unknown")
-PERSONALITIES = ("server", "missing", "mismatched")
+RULE_WORDS = {"style_names": ("server", "unknown"), "personalities": ("server", "missing", "mismatched")}
+RULE_RANGES = {
+    "period_ticks": (1, 255),
+    "first_seed": (-(10**9), 10**9),
+    "deer_shy_distance_squared": (0, 2**32 - 1),
+    "owl_minute_ticks": (1, INTEGER_MAX),
+    "hawk_patience_moves": (0, 100),
+    "hawk_rest_moves": (0, 100),
+}
 
 
 def parse_object(text, line, keys):
@@ -865,28 +872,36 @@ def known_ticks(ranges, line):
 
 
 def full_rules(given, where):
+    """Returns the rules with the server's values for missing ones, if every value is valid."""
     is_known = isinstance(given, dict) and given.keys() <= SERVER_RULES.keys()
     require(is_known, f"{where}: the rules are not an object or have an unknown field")
     rules = SERVER_RULES | given
     for name, value in SERVER_RULES.items():
-        if isinstance(value, dict):
-            inner = given.get(name, {})
-            is_known = isinstance(inner, dict) and inner.keys() <= value.keys()
-            require(is_known, f"{where}: the rule {name} is not an object or has an unknown field")
-            rules[name] = value | inner
+        if isinstance(value, dict) and isinstance(rules[name], dict):
+            rules[name] = value | rules[name]
+        require(is_rule(name, rules[name], value), f"{where}: rules: {name}: found an invalid value")
+    are_ordered = sorted(rules["phase_clocks"].values()) == list(rules["phase_clocks"].values())
+    require(are_ordered, f"{where}: rules: phase_clocks: expected an ascending order")
+    fits = rules["owl_window_ticks"] <= rules["owl_minute_ticks"]
+    require(fits, f"{where}: rules: owl_window_ticks: expected at most owl_minute_ticks")
+    rules["pick_scale"] = float(rules["pick_scale"])
     return rules
 
 
-def same_rules(some, others):
-    """Returns True if two sets of rules differ at most in `wire`, and `wire` of `some` is valid."""
-
-    def text(rules):
-        scale = rules["pick_scale"]
-        scale = float(scale) if is_integer(scale, -(2**53), 2**53) else scale
-        return json.dumps(rules | {"pick_scale": scale, "wire": None}, sort_keys=True)
-
-    wire = some["wire"]
-    return wire["style_names"] in STYLE_NAMES and wire["personalities"] in PERSONALITIES and text(some) == text(others)
+def is_rule(name, value, server):
+    """Returns True if the value has the type of the server's value, and is in range."""
+    if isinstance(server, bool):
+        return isinstance(value, bool)
+    if isinstance(server, dict):
+        inner = isinstance(value, dict) and value.keys() == server.keys()
+        return inner and all(is_rule(key if name == "wire" else name, value[key], server[key]) for key in server)
+    if isinstance(server, list):
+        return isinstance(value, list) and all(isinstance(item, str) for item in value) and sorted(value) == sorted(server)
+    if isinstance(server, str):
+        return isinstance(value, str) and value in RULE_WORDS.get(name, ("present", "stale"))
+    if isinstance(server, float):
+        return type(value) in (int, float) and abs(value) <= sys.float_info.max
+    return is_integer(value, *RULE_RANGES.get(name, (0, INTEGER_MAX)))
 
 
 def check_certificate(chart, certificate, is_proof_checked=True, max_steps=None):
@@ -941,7 +956,7 @@ class Benchmark:
         require(name in self.instances, f"line 1: no instance of this benchmark is called {name!r}")
         certificate = Certificate("".join(text.split("\n", 3)[3:]), 4)
         chart = self.chart(name)
-        is_same = same_rules(certificate.rules, chart.rules)
+        is_same = certificate.rules | {"wire": None} == chart.rules | {"wire": None}
         require(is_same, "line 4: the rules are not those of the instance")
         steps = check_certificate(chart, certificate, is_proof_checked, max_steps)
         return sentence_about(name, certificate, steps, is_proof_checked)
@@ -974,13 +989,19 @@ def check_file(job):
         return f"{path}: refused: {error}", False
 
 
+def count(text):
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number of at least 1, found {text}")
+    return int(text)
+
+
 def main():
     parser = argparse.ArgumentParser(description="Check records of the pursuit benchmark.")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="records, or folders of records (default: all)")
     parser.add_argument("--map", type=Path, metavar="MAP", help="check certificates for this map, a text file, instead of records")
     parser.add_argument("--lines", action="store_true", help="replay the lines, but skip the proofs")
-    parser.add_argument("--max-steps", type=int, metavar="N", help="give up on a proof after N steps")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes")
+    parser.add_argument("--max-steps", type=count, metavar="N", help="give up on a proof after N steps")
+    parser.add_argument("--jobs", type=count, default=1, metavar="N", help="number of processes")
     args = parser.parse_args()
     if args.map and not args.map.is_file():
         parser.error(f"{args.map}: no such file")
@@ -994,7 +1015,7 @@ def main():
             parser.error(f"{path}: no such file")
     jobs = [(path, args.map, not args.lines, args.max_steps) for path in paths]
     counts = {True: 0, False: 0, None: 0}
-    with concurrent.futures.ProcessPoolExecutor(max(1, args.jobs)) as pool:
+    with concurrent.futures.ProcessPoolExecutor(args.jobs) as pool:
         try:
             for sentence, holds in pool.map(check_file, jobs):
                 counts[holds] += 1
