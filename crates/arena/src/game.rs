@@ -8,10 +8,10 @@ use thiserror::Error;
 
 use super::entrant::Entrant;
 use super::external::{ExternalBot, ExternalGame, ExternalHost};
-use super::record::{Cost, ExternalRecord, MovesFingerprint, SourceCounts, Times};
+use super::record::GameRecord;
 use super::series::SeriesError;
 use getaway::bot::{Bot, BotError, BotOptions, Decision, OptionsError};
-use getaway::game::{Action, Move, Plan, State, World};
+use getaway::game::{Action, Move, State, World};
 use getaway::planner::{PlannerHost, PlannerSpec};
 use getaway::protocol::GameMessage;
 use getaway::recording::WireNotes;
@@ -79,39 +79,25 @@ pub enum Answer<'a> {
 pub struct PlayedGame {
     /// The last state.
     pub state: State,
-    pub moves: MovesFingerprint,
-    pub line: Plan,
-    pub simulated_ticks: u64,
-    pub sources: SourceCounts,
-    /// Number of mispredicted threat moves, as counted by the bot; 0 for external bots.
-    pub mispredictions: u32,
-    pub times: Times,
-    pub cost: Cost,
-    pub external: Option<ExternalRecord>,
+    /// The record, without the settings of the game.
+    pub record: GameRecord,
 }
 
 impl PlayedGame {
     pub(super) fn new(world: &World) -> Self {
-        let (state, mut moves) = (world.start(), MovesFingerprint::default());
-        moves.add(world.player(&state));
-        Self {
-            state,
-            moves,
-            line: Plan::default(),
-            simulated_ticks: 0,
-            sources: SourceCounts::default(),
-            mispredictions: 0,
-            times: Times::default(),
-            cost: Cost::default(),
-            external: None,
-        }
+        Self { state: world.start(), record: GameRecord::default() }
     }
 
     /// Plays a tick; the game must not be over.
     pub(super) fn step(&mut self, world: &World, player_move: Move) {
-        self.line.0.push(player_move);
+        self.record.line.0.push(player_move);
         world.step_unchecked(&mut self.state, player_move);
-        self.moves.add(world.player(&self.state));
+    }
+
+    /// Completes the record of a game that is over.
+    pub(super) fn finish(self, world: &World) -> Self {
+        let states = world.states_along(&world.start(), &self.record.line.0);
+        Self { record: self.record.with_result(world, &states), ..self }
     }
 }
 
@@ -145,14 +131,14 @@ impl Player {
             if is_stopped() {
                 return Ok(None);
             }
-            played.simulated_ticks += decision.simulated_ticks;
-            played.sources.add(decision.source);
-            played.times.add(decision.elapsed);
+            played.record.simulated_ticks += decision.simulated_ticks;
+            played.record.sources.add(decision.source);
+            played.record.times.add(decision.elapsed);
             played.step(world, decision.player_move);
         }
-        played.mispredictions = bot.mispredictions_by_threat().iter().sum();
-        let cpu_ms = u64::try_from(thread_time().saturating_sub(start).as_millis()).unwrap_or(u64::MAX);
-        Ok(Some(PlayedGame { cost: Cost { cpu_ms, memory_kib: 0 }, ..played }))
+        played.record.mispredictions = bot.mispredictions_by_threat().iter().sum();
+        played.record.cost.cpu_ms = u64::try_from(thread_time().saturating_sub(start).as_millis()).unwrap_or(u64::MAX);
+        Ok(Some(played.finish(world)))
     }
 }
 

@@ -63,7 +63,7 @@ pub use ladder::{
 pub use matches::{MapComparison, Match};
 pub use phrases::p_value;
 pub use rating::{RatedPairs, ratings};
-pub use record::{Cost, ExternalRecord, Failure, FailureKind, GameRecord, MovesFingerprint, SourceCounts, Times};
+pub use record::{Cost, ExternalRecord, Failure, FailureKind, GameRecord, SourceCounts, Times};
 pub use report::{Judgement, ReportReplays, ReportText, report};
 pub use results::{GameSettings, resume};
 pub use series::{GameKey, Games, Series, SeriesError, SeriesMap, SeriesOptions};

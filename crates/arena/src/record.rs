@@ -16,23 +16,6 @@ use getaway::protocol::Mistakes;
 use getaway::search::Budget;
 use getaway_runs::stats::nearest_rank;
 
-/// A fingerprint of the player's positions by tick. The threats are deterministic, so two games on
-/// the same map with the same rules and fingerprint are equal, unless the 64-bit hashes collide.
-#[derive(Default)]
-pub struct MovesFingerprint(FnvHasher);
-
-impl MovesFingerprint {
-    pub fn add(&mut self, Position { x, y }: Position) {
-        self.0.write(&x.to_le_bytes());
-        self.0.write(&y.to_le_bytes());
-    }
-
-    /// The fingerprint: 16 hexadecimal digits.
-    pub fn text(&self) -> String {
-        format!("{:016x}", self.0.finish())
-    }
-}
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceCounts {
     /// Number of moves from an existing plan.
@@ -210,7 +193,8 @@ pub struct GameRecord {
     /// The tick in which the game ended: 2001 if it is complete.
     pub final_tick: u16,
     pub caught: bool,
-    /// The fingerprint of the player's positions; see [`MovesFingerprint`].
+    /// A fingerprint of the player's positions by tick. The threats are deterministic, so two games on
+    /// the same map with the same rules and fingerprint are equal, unless the 64-bit hashes collide.
     pub moves: String,
     /// The player's moves, which reproduce the game.
     pub line: Plan,
@@ -253,21 +237,31 @@ impl GameRecord {
         if self.failure().is_some() { (false, 0) } else { (true, self.score) }
     }
 
+    /// Returns the record with the result of a game that went through `states`.
+    pub(super) fn with_result(self, world: &World, states: &[State]) -> Self {
+        let mut fingerprint = FnvHasher::default();
+        for Position { x, y } in states.iter().map(|state| world.player(state)) {
+            fingerprint.write(&x.to_le_bytes());
+            fingerprint.write(&y.to_le_bytes());
+        }
+        let (last, moves) = (states.last().expect("the first state"), format!("{:016x}", fingerprint.finish()));
+        Self { score: world.score(last), final_tick: last.tick(), caught: last.is_caught(), moves, ..self }
+    }
+
     /// Replays the moves. Fails if they do not give the recorded result.
     pub fn states(&self, world: &World) -> Result<Vec<State>, String> {
         let states = world.states_along(&world.start(), &self.line.0);
-        let (plays, moves) = (states.len() - 1, self.line.len());
-        let Some(last) = states.last().filter(|last| last.is_over() && plays == moves) else {
+        let moves = self.line.len();
+        if !states.last().is_some_and(State::is_over) || states.len() - 1 != moves {
             let moves = counted(moves as u64, "move", "moves");
             return Err(format!("the game does not end exactly after its {moves}"));
-        };
-        let mut fingerprint = MovesFingerprint::default();
-        states.iter().for_each(|state: &State| fingerprint.add(world.player(state)));
-        same("the score", self.score, "the moves give", world.score(last))?;
-        same("the final tick", self.final_tick, "the moves give", last.tick())?;
-        same("the field `caught`", self.caught, "the moves give", last.is_caught())?;
+        }
+        let given = Self::default().with_result(world, &states);
+        same("the score", self.score, "the moves give", given.score)?;
+        same("the final tick", self.final_tick, "the moves give", given.final_tick)?;
+        same("the field `caught`", self.caught, "the moves give", given.caught)?;
         same("the number of decisions", self.decisions() as usize, "the number of moves is", moves)?;
-        same("the fingerprint", &self.moves, "the moves give", &fingerprint.text())?;
+        same("the fingerprint", &self.moves, "the moves give", &given.moves)?;
         Ok(states)
     }
 

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names};
 use super::external::{ExternalHost, ExternalOptions};
-use super::game::{GameError, PlayerSpec};
+use super::game::{GameError, PlayedGame, PlayerSpec};
 use super::record::GameRecord;
 use getaway::bot::{BotOptions, OptionsError};
 use getaway::game::{Layout, POINTS_PER_TICK, Rules, World, WorldError};
@@ -309,29 +309,11 @@ impl Series {
                 SeriesError::Game { map: name.clone(), planner, seed, source: Box::new(source) }
             }
         });
-        let Some(played) = played? else { return Ok(None) };
+        let Some(PlayedGame { record, .. }) = played? else { return Ok(None) };
         let entrant = &self.entrants[planner];
-        Ok(Some(GameRecord {
-            map: name.clone(),
-            layout: layout.clone(),
-            planner: entrant.label().to_owned(),
-            spec: entrant.name.as_ref().map(|_| entrant.spec.clone()),
-            sample,
-            seed,
-            rules,
-            budget,
-            score: world.score(&played.state),
-            final_tick: played.state.tick(),
-            caught: played.state.is_caught(),
-            moves: played.moves.text(),
-            line: played.line,
-            simulated_ticks: played.simulated_ticks,
-            sources: played.sources,
-            mispredictions: played.mispredictions,
-            times: played.times,
-            cost: played.cost,
-            external: played.external,
-        }))
+        let spec = entrant.name.as_ref().map(|_| entrant.spec.clone());
+        let (map, layout, planner) = (name.clone(), layout.clone(), entrant.label().to_owned());
+        Ok(Some(GameRecord { map, layout, planner, spec, sample, seed, rules, budget, ..record }))
     }
 }
 

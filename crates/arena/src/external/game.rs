@@ -14,7 +14,7 @@ use super::{
     SILENT_TICKS_MAX, Stopped, Transport,
 };
 use crate::game::{Answer, PlayedGame, TEAM};
-use crate::record::{Cost, ExternalRecord, Failure, FailureKind};
+use crate::record::{Cost, ExternalRecord, Failure, FailureKind, GameRecord};
 use getaway::game::{Action, FIRST_TICK, State, World};
 use getaway::protocol::{ClientFrame, Command, MessageWriter};
 use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};
@@ -281,7 +281,7 @@ impl<'a> Play<'a> {
         bot.process.usage().restart();
         self.start = (!startup_time.is_zero()).then(|| (Instant::now(), startup_time));
         let played = self.play_ticks(bot, startup_time);
-        self.played.cost = bot.process.usage().measure();
+        self.played.record.cost = bot.process.usage().measure();
         played
     }
 
@@ -324,7 +324,7 @@ impl<'a> Play<'a> {
             Ok(ClientFrame::Command(command)) if command.tick == tick => {
                 self.record.commands += 1;
                 self.record.mistakes.add_actions(tick, &command.actions);
-                self.played.times.add(elapsed);
+                self.played.record.times.add(elapsed);
                 self.wire.command = Some(CommandNote { ms, tick: None, actions: command.actions.clone() });
                 (self.answered_tick, self.is_behind) = (Some(tick), false);
                 (self.silent_ticks, self.sent_garbage) = (0, false);
@@ -376,7 +376,7 @@ impl<'a> Play<'a> {
         if self.silent_ticks < SILENT_TICKS_MAX {
             self.is_behind = true;
             self.record.missed_ticks += 1;
-            self.played.times.add(self.sent.elapsed());
+            self.played.record.times.add(self.sent.elapsed());
             return Ok(Vec::new());
         }
         let mut silence = format!("no command for {SILENT_TICKS_MAX} ticks");
@@ -436,7 +436,9 @@ impl<'a> Play<'a> {
             self.record.missed_ticks += 1;
             self.step(&[]);
         }
-        PlayedGame { sources: (&self.record).into(), external: Some(self.record), ..self.played }
+        let (sources, external) = ((&self.record).into(), Some(self.record));
+        let record = GameRecord { sources, external, ..self.played.record };
+        PlayedGame { record, ..self.played }.finish(self.game.world)
     }
 }
 

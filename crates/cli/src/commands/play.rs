@@ -167,7 +167,7 @@ fn play(
         }
         progress.inc(1);
     });
-    let PlayedGame { state, sources, mispredictions, external, .. } = played.map_err(|error| match error {
+    let PlayedGame { state, record } = played.map_err(|error| match error {
         CliError::Check(error) => failed!("{map}: {error}"),
         error => error,
     })?;
@@ -177,13 +177,13 @@ fn play(
         map,
         planner: planner.to_owned(),
         rules: *world.rules(),
-        score: world.score(&state),
-        final_tick: state.tick(),
-        caught: state.is_caught(),
+        score: record.score,
+        final_tick: record.final_tick,
+        caught: record.caught,
         decision_ms: times(&answers_ms),
-        sources,
-        mispredictions,
-        external,
+        sources: record.sources,
+        mispredictions: record.mispredictions,
+        external: record.external,
         learnt: learnt.iter().map(ToString::to_string).collect(),
         saved: args.save.clone().filter(|_| lost.is_none()),
     };

@@ -282,7 +282,7 @@ fn play(bot: &BotArgs, player: &mut Player, world: &World, mut show: impl FnMut(
         Answer::Command { wire, .. } => show(state, Some(&wire)),
         Answer::Decision(_) => show(state, None),
     })?;
-    if let Some(record) = played.external {
+    if let Some(record) = played.record.external {
         if !record.mistakes.is_empty() {
             note(&record.mistakes.words());
         }
