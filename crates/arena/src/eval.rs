@@ -44,57 +44,77 @@ pub struct MeanCost {
     pub memory_mb_max: u64,
 }
 
+/// Sums over games.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Totals {
+    pub games: u64,
+    pub survived: u64,
+    pub points: u64,
+    simulated_ticks: u64,
+    decisions: u64,
+    cpu_ms: u64,
+    memory_kib_max: u64,
+    pub times: Times,
+}
+
+impl Totals {
+    pub fn add(&mut self, game: &GameRecord) {
+        self.games += 1;
+        self.survived += u64::from(game.survived());
+        self.points += u64::from(game.points());
+        self.simulated_ticks += game.simulated_ticks;
+        self.decisions += u64::from(game.decisions());
+        self.cpu_ms += game.cost.cpu_ms;
+        self.memory_kib_max = self.memory_kib_max.max(game.cost.memory_kib);
+        self.times.merge(&game.times);
+    }
+
+    /// Returns a sum divided by the number of games; 0 without games.
+    pub fn mean(&self, sum: u64) -> f64 {
+        sum as f64 / self.games.max(1) as f64
+    }
+
+    pub fn cost(&self) -> MeanCost {
+        MeanCost { cpu_ms_mean: self.mean(self.cpu_ms), memory_mb_max: self.memory_kib_max.div_ceil(1 << 10) }
+    }
+}
+
 impl Summary {
     pub fn of<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Self {
-        let (mut maps, mut survived, mut times) = (BTreeMap::<_, Vec<_>>::new(), 0, Times::default());
-        let (mut simulated_ticks, mut decisions) = (0, 0);
-        let (mut cpu_ms, mut memory_kib) = (0, 0);
+        let (mut maps, mut totals) = (BTreeMap::<_, Vec<_>>::new(), Totals::default());
         for game in games {
             maps.entry(&game.map).or_default().push(game);
-            survived += u64::from(game.survived());
-            times.merge(&game.times);
-            cpu_ms += game.cost.cpu_ms;
-            memory_kib = game.cost.memory_kib.max(memory_kib);
-            simulated_ticks += game.simulated_ticks;
-            decisions += u64::from(game.decisions());
+            totals.add(game);
         }
         let maps: Vec<Vec<&GameRecord>> = maps.into_values().collect();
         let distinct: Vec<usize> = maps.iter().map(|games| distinct(games)).collect();
         let mut clusters: Vec<Vec<f64>> =
-            maps.iter().map(|games| games.iter().map(|game| score(game)).collect()).collect();
+            maps.iter().map(|games| games.iter().map(|game| f64::from(game.points())).collect()).collect();
         let mut survivals: Vec<(u64, u64)> = maps.iter().map(|games| survivals(games)).collect();
+        let scores = || maps.iter().flatten().map(|game| game.points());
         if let ([1], [scores], [survival]) = (&distinct[..], &mut clusters[..], &mut survivals[..]) {
             // Repetitions of a single game carry no information about the spread.
             scores.truncate(1);
             *survival = (survival.0.min(1), 1);
         }
-        let scores: Vec<f64> = maps.iter().flatten().map(|game| score(game)).collect();
         let has_failures = maps.iter().flatten().any(|game| game.failure().is_some());
         let least = if has_failures { 0.0 } else { f64::from(SCORE_MIN) };
-        let games = scores.len() as u64;
         Self {
-            games,
+            games: totals.games,
             distinct_games: distinct.iter().sum::<usize>() as u64,
-            score_mean: stats::average(&scores),
+            score_mean: (totals.games > 0).then(|| totals.mean(totals.points)),
             score_interval: stats::bounded_mean(&clusters, least, f64::from(SCORE_MAX), CONFIDENCE),
-            score_min: scores.iter().copied().reduce(f64::min).unwrap_or(0.0) as u32,
-            score_max: scores.iter().copied().fold(0.0, f64::max) as u32,
-            survived,
+            score_min: scores().min().unwrap_or(0),
+            score_max: scores().max().unwrap_or(0),
+            survived: totals.survived,
             survived_share: stats::clustered_share(&survivals, CONFIDENCE),
-            decision_p50_ms: times.quantile_ms(0.5),
-            decision_p99_ms: times.quantile_ms(0.99),
-            decision_max_ms: times.max_ms(),
-            simulated_ticks_per_decision: simulated_ticks as f64 / decisions.max(1) as f64,
-            cost: MeanCost {
-                cpu_ms_mean: cpu_ms as f64 / games.max(1) as f64,
-                memory_mb_max: memory_kib.div_ceil(1 << 10),
-            },
+            decision_p50_ms: totals.times.quantile_ms(0.5),
+            decision_p99_ms: totals.times.quantile_ms(0.99),
+            decision_max_ms: totals.times.max_ms(),
+            simulated_ticks_per_decision: totals.simulated_ticks as f64 / totals.decisions.max(1) as f64,
+            cost: totals.cost(),
         }
     }
-}
-
-fn score(game: &GameRecord) -> f64 {
-    f64::from(game.points())
 }
 
 fn survivals(games: &[&GameRecord]) -> (u64, u64) {

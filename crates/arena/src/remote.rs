@@ -3,6 +3,8 @@
 //! Guarantees: if the budget has no time limit, a built-in planner's game has the same record on
 //! every machine, except for its times and cost. A process with another build refuses the work.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::external::{ExternalHost, ExternalOptions};
@@ -37,16 +39,15 @@ pub(super) struct LadderJob {
     pub entrant: String,
     /// A map and a seed: the index of the game among the entrant's games.
     pub unit: usize,
+    /// The series with which this process plays the game; other processes use their own.
+    #[serde(skip)]
+    pub series: Option<Arc<Series>>,
 }
 
 impl LadderJob {
-    /// Plays the game with a series that has the entrant; see [`Series::play_one`].
-    pub fn play(
-        &self,
-        series: &Series,
-        host: &ExternalHost,
-        is_stopped: &dyn Fn() -> bool,
-    ) -> Result<Option<GameRecord>, SeriesError> {
+    /// Plays the game in this process; see [`Series::play_one`].
+    pub fn play(&self, host: &ExternalHost, is_stopped: &dyn Fn() -> bool) -> Result<Option<GameRecord>, SeriesError> {
+        let series = self.series.as_ref().expect("a job of this process");
         let entrants = &series.options().planners;
         let entrant = entrants.iter().position(|entrant| *entrant == self.entrant).expect("an entrant of the series");
         series.play_one(self.unit * entrants.len() + entrant, host, is_stopped)
@@ -92,16 +93,13 @@ impl Series {
         host: Option<&dyn PlannerHost>,
         bots: &ExternalHost,
     ) -> Result<String, SeriesError> {
-        let (game, name) = match game {
-            RemoteGame::OfSeries(index) if index >= self.len() => (None, index),
-            RemoteGame::OfSeries(index) => (self.play_one(index, bots, &|| false)?, index),
-            RemoteGame::OfLadder(job) => {
-                let series = self.with_planners(vec![job.entrant.clone()], host)?;
-                let game = if job.unit < series.len() { job.play(&series, bots, &|| false)? } else { None };
-                (game, job.unit)
-            }
+        let (index, of_ladder) = match game {
+            RemoteGame::OfSeries(index) => (index, None),
+            RemoteGame::OfLadder(job) => (job.unit, Some(self.with_planners(vec![job.entrant], host)?)),
         };
-        game.as_ref().map(to_json).ok_or_else(|| SeriesError::Spec(format!("no game {name}")))
+        let series = of_ladder.as_ref().unwrap_or(self);
+        let game = if index < series.len() { series.play_one(index, bots, &|| false)? } else { None };
+        game.as_ref().map(to_json).ok_or_else(|| SeriesError::Spec(format!("no game {index}")))
     }
 }
 

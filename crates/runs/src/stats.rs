@@ -10,7 +10,7 @@ use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, Student
 
 pub const CONFIDENCE: f64 = 0.95;
 
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Interval {
     pub estimate: f64,
     pub low: f64,

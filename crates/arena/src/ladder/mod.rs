@@ -18,17 +18,17 @@ mod run;
 mod standing;
 mod store;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
 use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names, valid_name};
+use super::eval::Totals;
 use super::external_summary::ExternalSummary;
 use super::rating::{RatedPairs, ratings};
-use super::record::{GameRecord, Times};
+use super::record::GameRecord;
 use super::remote::LadderJob;
 use super::results::GameSettings;
-use getaway::protocol::Mistakes;
 use getaway_runs::fnv;
 use getaway_runs::stats::Interval;
 
@@ -73,9 +73,10 @@ pub(crate) enum Event {
     Game(Box<GameRecord>),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntrantState {
+    #[default]
     Active,
     Retired,
     /// The entrant failed in too many games in a row. The text gives the reason and the last
@@ -83,35 +84,20 @@ pub enum EntrantState {
     SetAside(String),
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Member {
-    name: String,
-    spec: String,
-    added: u64,
-    state: EntrantState,
+    /// The entrant's row in the standing, without what depends on other entrants.
+    row: LadderRow,
     games: Vec<Option<Played>>,
     /// Units in progress.
     pending: BTreeSet<usize>,
     failures_in_row: u64,
-    sums: Sums,
-}
-
-#[derive(Debug, Default)]
-struct Sums {
-    games: u64,
-    failed: u64,
-    survived: u64,
-    points: u64,
-    cpu_ms: u64,
-    memory_kib_max: u64,
-    times: Times,
-    last_failure: Option<String>,
-    mistakes: Mistakes,
+    totals: Totals,
 }
 
 impl Member {
     fn entrant(&self) -> String {
-        format!("{}={}", self.name, self.spec)
+        format!("{}={}", self.row.name, self.row.spec)
     }
 
     fn next_unit(&self) -> usize {
@@ -120,27 +106,26 @@ impl Member {
     }
 
     fn count(&mut self, game: &GameRecord) {
-        let failure = game.failure();
-        self.failures_in_row = if failure.is_some() { self.failures_in_row + 1 } else { 0 };
-        let sums = &mut self.sums;
-        sums.games += 1;
-        sums.failed += u64::from(failure.is_some());
-        sums.survived += u64::from(game.survived());
-        sums.points += u64::from(game.points());
-        sums.cpu_ms += game.cost.cpu_ms;
-        sums.memory_kib_max = sums.memory_kib_max.max(game.cost.memory_kib);
-        sums.times.merge(&game.times);
+        let (row, totals) = (&mut self.row, &mut self.totals);
+        totals.add(game);
+        row.games = totals.games;
+        row.score_mean = totals.mean(totals.points);
+        row.survived_share = totals.mean(totals.survived);
+        row.cost = totals.cost();
         if let Some(external) = &game.external {
-            sums.mistakes.merge(&external.mistakes);
+            row.mistakes.merge(&external.mistakes);
         }
-        if failure.is_some() {
-            let summary = ExternalSummary::of(self.name.clone(), std::iter::once(game));
-            sums.last_failure = summary.failures.into_iter().next();
+        if game.failure().is_none() {
+            self.failures_in_row = 0;
+            return;
         }
+        self.failures_in_row += 1;
+        row.failed += 1;
+        row.last_failure = ExternalSummary::of(row.name.clone(), std::iter::once(game)).failures.pop();
     }
 
     fn is_active(&self) -> bool {
-        self.state == EntrantState::Active
+        self.row.state == EntrantState::Active
     }
 }
 
@@ -153,7 +138,8 @@ pub(crate) struct Ladder {
     pairs: Vec<Vec<PairState>>,
     requests: BTreeSet<String>,
     games: u64,
-    recent: Vec<LadderGame>,
+    /// The last games, newest first.
+    recent: VecDeque<LadderGame>,
     ratings: Vec<Interval>,
     /// Total number of games at which the ratings are next recomputed.
     ratings_due: u64,
@@ -174,22 +160,26 @@ impl Ladder {
     /// name, from `@2`. A version number that the name already has is replaced.
     pub fn free_name(&self, entrant: &Entrant) -> String {
         let name = valid_name(&shown_names(std::slice::from_ref(entrant)).remove(0));
-        let is_taken = |name: &str| self.state(name).is_some();
-        if !is_taken(&name) {
+        if !self.has(&name) {
             return name;
         }
         // Leaves room for a version such as `@12345`.
         let base: String = base_name(&name).chars().take(NAME_CHARS_MAX - 6).collect();
         let versions = (2..).map(|version| format!("{base}@{version}"));
-        versions.into_iter().find(|name| !is_taken(name)).expect("finitely many versions")
+        versions.into_iter().find(|name| !self.has(name)).expect("finitely many versions")
     }
 
     pub fn games(&self) -> u64 {
         self.games
     }
 
-    pub fn state(&self, name: &str) -> Option<&EntrantState> {
-        self.members.iter().find(|member| member.name == name).map(|member| &member.state)
+    /// The index of the entrant with this name.
+    fn index(&self, name: &str) -> Option<usize> {
+        self.members.iter().position(|member| member.row.name == name)
+    }
+
+    pub fn has(&self, name: &str) -> bool {
+        self.index(name).is_some()
     }
 
     /// True if the request with this id was carried out.
@@ -200,8 +190,8 @@ impl Ladder {
     /// Fails if an event contradicts the ladder's maps or earlier events.
     pub fn check(&self, event: &Event) -> Result<(), String> {
         match event {
-            Event::Add { name, .. } if self.state(name).is_some() => Err(format!("{name} is added twice")),
-            Event::Retire { name, .. } | Event::SetAside { name, .. } if self.state(name).is_none() => {
+            Event::Add { name, .. } if self.has(name) => Err(format!("{name} is added twice")),
+            Event::Retire { name, .. } | Event::SetAside { name, .. } if !self.has(name) => {
                 Err(format!("no entrant is named {name}"))
             }
             Event::Game(game) => self.place_of(game).map(drop),
@@ -210,42 +200,41 @@ impl Ladder {
     }
 
     /// Applies an event; fails if [`Self::check`] fails.
-    pub fn apply(&mut self, event: Event) -> Result<(), String> {
-        self.check(&event)?;
+    pub fn apply(&mut self, event: &Event) -> Result<(), String> {
+        self.check(event)?;
+        if let Event::Add { request, .. } | Event::Retire { request, .. } = event {
+            self.requests.insert(request.clone());
+        }
         match event {
-            Event::Add { name, spec, at, request } => {
-                self.requests.insert(request);
-                let (state, games, pending) = (EntrantState::Active, Vec::new(), BTreeSet::new());
-                let sums = Sums::default();
-                self.members.push(Member { name, spec, added: at, state, games, pending, failures_in_row: 0, sums });
-                self.pairs.push((1..self.members.len()).map(|_| PairState::new(self.maps.len())).collect());
+            Event::Add { name, spec, at, .. } => {
+                let row = LadderRow { name: name.clone(), spec: spec.clone(), added: *at, ..LadderRow::default() };
+                self.pairs.push(self.members.iter().map(|_| PairState::new(self.maps.len())).collect());
+                self.members.push(Member { row, ..Member::default() });
                 self.ratings_due = self.games;
                 self.rate();
             }
-            Event::Retire { name, request, .. } => {
-                self.requests.insert(request);
-                self.member(&name).state = EntrantState::Retired;
-            }
-            Event::SetAside { name, reason, .. } => self.member(&name).state = EntrantState::SetAside(reason),
-            Event::Game(game) => self.apply_game(&game)?,
+            Event::Retire { name, .. } => self.set_state(name, EntrantState::Retired),
+            Event::SetAside { name, reason, .. } => self.set_state(name, EntrantState::SetAside(reason.clone())),
+            Event::Game(game) => self.apply_game(game)?,
         }
         Ok(())
     }
 
-    fn member(&mut self, name: &str) -> &mut Member {
-        self.members.iter_mut().find(|member| member.name == name).expect("the event was checked")
+    fn set_state(&mut self, name: &str, state: EntrantState) {
+        let index = self.index(name).expect("the event was checked");
+        self.members[index].row.state = state;
     }
 
     /// The indices of the entrant and the unit of a game.
     fn place_of(&self, game: &GameRecord) -> Result<(usize, usize), String> {
-        let Some(entrant) = self.members.iter().position(|member| member.name == game.planner) else {
-            return Err(format!("found a game of {}, which is not an entrant", game.planner));
-        };
+        let unknown = || format!("found a game of {}, which is not an entrant", game.planner);
+        let entrant = self.index(&game.planner).ok_or_else(unknown)?;
+        let games = self.members[entrant].totals.games;
         let map = self.maps.iter().position(|map| *map == game.map);
         let map = map.ok_or_else(|| format!("found a game on {}, which is not a map of this ladder", game.map))?;
         let unit = game.sample as usize * self.maps.len() + map;
-        if unit as u64 >= self.members[entrant].sums.games + IN_PROGRESS_MAX as u64 {
-            let (name, sample, games) = (&game.planner, game.sample, self.members[entrant].sums.games);
+        if unit as u64 >= games + IN_PROGRESS_MAX as u64 {
+            let (name, sample) = (&game.planner, game.sample);
             return Err(format!("found sample {sample} of {name} after {games} of its games: expected them in order"));
         }
         if self.members[entrant].games.get(unit).is_some_and(Option::is_some) {
@@ -270,18 +259,16 @@ impl Ladder {
             self.pairs[later][earlier].update(left, right);
         }
         self.rate();
-        self.recent.push(LadderGame::new(self.games, game));
-        if self.recent.len() > LadderGame::KEPT {
-            self.recent.remove(0);
-        }
+        self.recent.push_front(LadderGame::new(self.games, game));
+        self.recent.truncate(LadderGame::KEPT);
         Ok(())
     }
 
     /// The reason to set an entrant aside after its latest game; `None` to keep it.
     pub fn reason_to_set_aside(&self, name: &str) -> Option<String> {
-        let member = self.members.iter().find(|member| member.name == name)?;
+        let member = &self.members[self.index(name)?];
         let is_failing = member.is_active() && member.failures_in_row >= FAILURES_MAX;
-        let last = member.sums.last_failure.as_deref().unwrap_or_default();
+        let last = member.row.last_failure.as_deref().unwrap_or_default();
         is_failing.then(|| format!("failed in {FAILURES_MAX} games in a row; last: {last}"))
     }
 
@@ -291,7 +278,7 @@ impl Ladder {
         let member = &mut self.members[index];
         let unit = member.next_unit();
         member.pending.insert(unit);
-        Some(LadderJob { entrant: member.entrant(), unit })
+        Some(LadderJob { entrant: member.entrant(), unit, series: None })
     }
 
     /// The entrant that plays the next game. Returns `None` if no further game is informative:
@@ -334,15 +321,16 @@ impl Ladder {
     }
 
     fn neighbours(&self) -> Vec<(usize, usize)> {
-        let order = self.order();
+        let mut order = self.order(&self.ratings);
+        order.retain(|&index| self.members[index].is_active());
         let pairs = (1..=NEIGHBOURS).flat_map(|gap| order.iter().copied().zip(order.iter().skip(gap).copied()));
         pairs.collect()
     }
 
-    /// Active entrants, best rating first.
-    fn order(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.members.len()).filter(|&index| self.members[index].is_active()).collect();
-        order.sort_by(|&one, &other| self.ratings[other].estimate.total_cmp(&self.ratings[one].estimate));
+    /// The entrants with the best of these ratings first.
+    fn order(&self, ratings: &[Interval]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.members.len()).collect();
+        order.sort_by(|&one, &other| ratings[other].estimate.total_cmp(&ratings[one].estimate));
         order
     }
 

@@ -5,29 +5,28 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{fs, thread};
 
-use super::store::{LadderError, LadderRequest, RequestFile, Store};
+use super::store::{self, LadderError, LadderRequest, Line, RequestFile, waiting};
 use super::{Event, IN_PROGRESS_MAX, Ladder, LadderMap, LadderStanding, Settings};
 use crate::entrant::Entrant;
 use crate::external::{ExternalBot, ExternalHost, ExternalOptions, Transport};
 use crate::record::GameRecord;
 use crate::remote::LadderJob;
 use crate::results::GameSettings;
-use crate::series::{Series, SeriesError, SeriesOptions};
+use crate::series::{Series, SeriesError, SeriesMap, SeriesOptions};
 use getaway::game::World;
 use getaway::map::Map;
 use getaway::planner::PlannerHost;
-use getaway_runs::{Jobs, Workers};
+use getaway_runs::{Jobs, Journal, Workers};
 
-/// Interval between checks for work, requests and results.
+/// Interval between checks for work, requests and results, and between attempts to write events whose
+/// first write failed, for example on a full disk.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
-/// Interval between attempts to write events whose first write failed, for example on a full disk.
-const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of games in progress: the number of games so far divided by `AHEAD_DIVISOR`, but
 /// at least `AHEAD_MIN` and one per thread. More games in progress would mean that games are chosen
 /// on the basis of outdated results.
@@ -65,11 +64,12 @@ pub enum LadderNews<'a> {
     },
 }
 
-struct Run {
+struct Run<'a> {
+    options: &'a LadderOptions<'a>,
     ladder: Ladder,
-    store: Store,
-    /// The series of the current entrants, which the workers read.
-    series: Arc<Mutex<Arc<Series>>>,
+    journal: Journal,
+    /// The series of the current entrants.
+    series: Arc<Series>,
     /// Events that are not written yet. No game is started until all of them are written.
     unsaved: Vec<Event>,
     /// The ids of refused requests. If the file of such a request cannot be removed, the request is
@@ -82,11 +82,8 @@ struct Run {
     is_waiting: bool,
     was_idle: bool,
     started: Instant,
-    /// The times of the last look at the requests, report of the standing and attempt to write the
-    /// unsaved events.
-    looked: Option<Instant>,
+    /// The time of the last report of the standing.
     reported: Option<Instant>,
-    retried: Instant,
 }
 
 /// Runs a ladder until `stop` is set or the time is up. Without a time limit, the run also ends
@@ -104,24 +101,9 @@ pub fn run_ladder(
     stop: &AtomicBool,
     report: &mut dyn FnMut(LadderNews<'_>),
 ) -> Result<LadderStanding, LadderError> {
-    let series = Series::new(options.maps, options.series.clone())?.with_external(options.external.clone());
-    let settings = settings(options, &series);
-    let names: Vec<String> = settings.maps.iter().map(|map| map.name.clone()).collect();
-    let units_max = names.len() * options.series.samples as usize;
-    let mut ladder = Ladder::new(names, units_max);
-    let mut number = 0;
-    let read = |event: Event| {
-        if let Event::Game(record) = &event {
-            number += 1;
-            report_game(report, &series, number, record);
-        }
-        ladder.apply(event)
-    };
-    let store = Store::open(options.folder, &settings, read)?;
-    let shared = series.spec();
-    let series = series.with_planners(ladder.entrants(), options.host)?;
-    let run = Run::new(ladder, store, series);
-    let (series, run) = (Arc::clone(&run.series), RefCell::new(run));
+    let run = Run::open(options, report)?;
+    let shared = run.series.with_planners(Vec::new(), None)?.spec();
+    let run = RefCell::new(run);
     let host = ExternalHost::new(options.external.clone());
     let ended = AtomicBool::new(false);
     let ahead_min = if let Workers::Threads(threads) = workers { threads.max(AHEAD_MIN) } else { AHEAD_MIN };
@@ -135,7 +117,7 @@ pub fn run_ladder(
             if !games.is_empty() {
                 return games;
             }
-            if !run.goes_on(options, stop, report) {
+            if !run.goes_on(stop, report) {
                 ended.store(true, Ordering::Relaxed);
                 return games;
             }
@@ -147,7 +129,7 @@ pub fn run_ladder(
             drop(run);
             thread::sleep(POLL_INTERVAL);
         },
-        work: |game: &LadderJob, is_stopped: &dyn Fn() -> bool| game.play(&current(&series), &host, is_stopped),
+        work: |game: &LadderJob, is_stopped: &dyn Fn() -> bool| game.play(&host, is_stopped),
         done: |_: LadderJob, record| {
             run.borrow_mut().save(Event::Game(Box::new(record)));
             Ok(ControlFlow::<()>::Continue(()))
@@ -165,29 +147,36 @@ pub fn run_ladder(
     if has_stopped || !standing.entrants.is_empty() { Ok(standing) } else { Err(LadderError::Empty) }
 }
 
-fn settings(options: &LadderOptions<'_>, series: &Series) -> Settings {
-    let map = |map: &crate::series::SeriesMap| LadderMap { name: map.name.clone(), layout: map.layout.clone() };
-    let tick_ms = u64::try_from(options.external.tick_time.as_millis()).unwrap_or(u64::MAX);
-    Settings { games: GameSettings::of(&options.series), tick_ms, maps: series.maps().iter().map(map).collect() }
-}
-
 fn report_game(report: &mut dyn FnMut(LadderNews<'_>), series: &Series, number: u64, record: &GameRecord) {
     if let Some(map) = series.maps().iter().find(|map| map.name == record.map) {
         report(LadderNews::Game { number, record, world: map.world() });
     }
 }
 
-fn current(series: &Mutex<Arc<Series>>) -> Arc<Series> {
-    Arc::clone(&series.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
-impl Run {
-    fn new(ladder: Ladder, store: Store, series: Series) -> Self {
-        let now = Instant::now();
-        Self {
+impl<'a> Run<'a> {
+    /// Opens the ladder's folder and reports the games in its journal.
+    fn open(options: &'a LadderOptions<'a>, report: &mut dyn FnMut(LadderNews<'_>)) -> Result<Self, LadderError> {
+        let series = Series::new(options.maps, options.series.clone())?.with_external(options.external.clone());
+        let map = |map: &SeriesMap| LadderMap { name: map.name.clone(), layout: map.layout.clone() };
+        let settings = Settings {
+            games: GameSettings::of(&options.series),
+            tick_ms: options.external.tick_time.as_millis() as u64,
+            maps: series.maps().iter().map(map).collect(),
+        };
+        let names: Vec<String> = settings.maps.iter().map(|map| map.name.clone()).collect();
+        let units_max = names.len() * options.series.samples as usize;
+        let mut ladder = Ladder::new(names, units_max);
+        let journal = store::open(options.folder, &settings, |event| {
+            if let Event::Game(record) = &event {
+                report_game(report, &series, ladder.games() + 1, record);
+            }
+            ladder.apply(&event)
+        })?;
+        Ok(Self {
+            series: Arc::new(series.with_planners(ladder.entrants(), options.host)?),
+            options,
             ladder,
-            store,
-            series: Arc::new(Mutex::new(Arc::new(series))),
+            journal,
             unsaved: Vec::new(),
             refused: HashSet::new(),
             news: Vec::new(),
@@ -195,53 +184,39 @@ impl Run {
             has_changed: true,
             is_waiting: false,
             was_idle: false,
-            started: now,
-            looked: None,
+            started: Instant::now(),
             reported: None,
-            retried: now,
-        }
+        })
     }
 
-    /// Answers requests and reports what is new, unless this was done a moment ago. Returns false if
-    /// the run ends.
-    fn goes_on(
-        &mut self,
-        options: &LadderOptions<'_>,
-        stop: &AtomicBool,
-        report: &mut dyn FnMut(LadderNews<'_>),
-    ) -> bool {
-        let is_past = |time: Option<Instant>, interval| time.is_none_or(|time| time.elapsed() >= interval);
-        if self.is_idle() || is_past(self.looked, POLL_INTERVAL) {
-            self.answer_requests(options);
-            self.looked = Some(Instant::now());
-        }
-        if is_past(Some(self.retried), RETRY_INTERVAL) {
-            self.save_again();
-            self.retried = Instant::now();
-        }
+    /// Answers requests and reports what is new. Returns false if the run ends.
+    fn goes_on(&mut self, stop: &AtomicBool, report: &mut dyn FnMut(LadderNews<'_>)) -> bool {
+        self.answer_requests();
+        self.save_again();
         self.show(report);
-        if self.has_changed && is_past(self.reported, REPORT_INTERVAL) {
+        if self.has_changed && self.reported.is_none_or(|time| time.elapsed() >= REPORT_INTERVAL) {
             report(LadderNews::Standing { standing: &self.ladder.standing(), is_last: false });
             (self.has_changed, self.reported) = (false, Some(Instant::now()));
         }
-        if stop.load(Ordering::Relaxed) || options.time.is_some_and(|time| self.started.elapsed() >= time) {
+        let time = self.options.time;
+        if stop.load(Ordering::Relaxed) || time.is_some_and(|time| self.started.elapsed() >= time) {
             return false;
         }
-        let is_idle = self.is_idle();
+        // No event is unsaved, no game is in progress, and no further game is informative.
+        let is_idle = self.unsaved.is_empty() && self.ladder.in_progress() == 0 && self.ladder.choice().is_none();
         let was_idle = std::mem::replace(&mut self.was_idle, is_idle);
-        if is_idle && !was_idle && options.time.is_some() {
+        if is_idle && !was_idle && time.is_some() {
             report(LadderNews::Note("no game is left to play; the ladder waits for new entrants".to_owned()));
         }
-        options.time.is_some() || !is_idle
+        time.is_some() || !is_idle
     }
 
     /// Reports the games and notes that have not been reported.
     fn show(&mut self, report: &mut dyn FnMut(LadderNews<'_>)) {
-        let series = current(&self.series);
-        for (number, record) in std::mem::take(&mut self.news) {
-            report_game(report, &series, number, &record);
+        for (number, record) in self.news.drain(..) {
+            report_game(report, &self.series, number, &record);
         }
-        std::mem::take(&mut self.notes).into_iter().for_each(|note| report(LadderNews::Note(note)));
+        self.notes.drain(..).for_each(|note| report(LadderNews::Note(note)));
     }
 
     /// Starts at most `count` games.
@@ -251,7 +226,8 @@ impl Run {
         }
         let ahead_max = (self.ladder.games() as usize / AHEAD_DIVISOR).clamp(ahead_min, IN_PROGRESS_MAX);
         let count = count.min(ahead_max.saturating_sub(self.ladder.in_progress()));
-        std::iter::repeat_with(|| self.ladder.next()).map_while(|job| job).take(count).collect()
+        let next = || Some(LadderJob { series: Some(Arc::clone(&self.series)), ..self.ladder.next()? });
+        std::iter::from_fn(next).take(count).collect()
     }
 
     /// Writes an event to the journal and applies it. If writing fails, or if earlier events are
@@ -265,24 +241,18 @@ impl Run {
             self.notes.push(error);
             return;
         }
-        if let Err(error) = self.store.append(&event) {
-            if !self.is_waiting {
+        if let Err(error) = self.journal.append(&[Line { event: &event }]) {
+            if !std::mem::replace(&mut self.is_waiting, true) {
                 self.notes.push(format!("{error}; the ladder waits until it can write its journal"));
             }
-            self.is_waiting = true;
             self.unsaved.push(event);
             return;
         }
-        self.is_waiting = false;
-        let game = match &event {
-            Event::Game(record) => Some((**record).clone()),
-            _ => None,
-        };
-        self.ladder.apply(event).expect("the event was checked");
-        self.has_changed = true;
-        let Some(record) = game else { return };
+        (self.is_waiting, self.has_changed) = (false, true);
+        self.ladder.apply(&event).expect("the event was checked");
+        let Event::Game(record) = event else { return };
         let name = record.planner.clone();
-        self.news.push((self.ladder.games(), record));
+        self.news.push((self.ladder.games(), *record));
         if let Some(reason) = self.ladder.reason_to_set_aside(&name) {
             self.notes.push(format!("{name} is set aside: {reason}"));
             self.save(Event::SetAside { name, reason, at: now() });
@@ -295,39 +265,30 @@ impl Run {
         }
     }
 
-    /// True if no event is unsaved, no game is in progress, and no further game is informative.
-    fn is_idle(&self) -> bool {
-        self.unsaved.is_empty() && self.ladder.in_progress() == 0 && self.ladder.choice().is_none()
-    }
-
     /// Carries out or refuses the requests in the folder. Does nothing while events are unsaved,
     /// because a request among them would be carried out twice.
-    fn answer_requests(&mut self, options: &LadderOptions<'_>) {
+    fn answer_requests(&mut self) {
         if !self.unsaved.is_empty() {
             return;
         }
-        for (id, RequestFile { request, from, .. }) in self.store.waiting() {
+        for (path, RequestFile { request, from, .. }) in waiting(self.options.folder) {
+            let id = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if !self.ladder.has_request(&id) && !self.refused.contains(&id) {
-                if let Err(reason) = self.answer(options, &id, request, &from) {
+                if let Err(reason) = self.answer(id.clone(), request, &from) {
                     self.notes.push(reason);
-                    self.refused.insert(id.clone());
+                    self.refused.insert(id);
                 }
                 if !self.unsaved.is_empty() {
                     return;
                 }
             }
-            self.store.remove(&id);
+            // If this fails, the run still does not answer the request again: the journal holds the
+            // ids of the requests that were carried out.
+            let _ = fs::remove_file(path);
         }
     }
 
-    fn answer(
-        &mut self,
-        options: &LadderOptions<'_>,
-        id: &str,
-        request: LadderRequest,
-        from: &Path,
-    ) -> Result<(), String> {
-        let (at, request_id) = (now(), id.to_owned());
+    fn answer(&mut self, id: String, request: LadderRequest, from: &Path) -> Result<(), String> {
         match request {
             LadderRequest::Add(text) => {
                 let entrant = Entrant::parse(&text);
@@ -335,18 +296,17 @@ impl Run {
                 let mut entrants = self.ladder.entrants();
                 let spec = spec_in(from, entrant.spec);
                 entrants.push(format!("{name}={spec}"));
-                let series = current(&self.series).with_planners(entrants, options.host);
-                let series = series.map_err(|error| format!("cannot add {text}: {error}"))?;
-                *self.series.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(series);
+                let series = self.series.with_planners(entrants, self.options.host);
+                self.series = Arc::new(series.map_err(|error| format!("cannot add {text}: {error}"))?);
                 self.notes.push(format!("{name} is added"));
-                self.save(Event::Add { name, spec, at, request: request_id });
+                self.save(Event::Add { name, spec, at: now(), request: id });
+            }
+            LadderRequest::Retire(name) if !self.ladder.has(&name) => {
+                return Err(format!("cannot retire {name}: no entrant has this name"));
             }
             LadderRequest::Retire(name) => {
-                if self.ladder.state(&name).is_none() {
-                    return Err(format!("cannot retire {name}: no entrant has this name"));
-                }
                 self.notes.push(format!("{name} is retired"));
-                self.save(Event::Retire { name, at, request: request_id });
+                self.save(Event::Retire { name, at: now(), request: id });
             }
         }
         Ok(())
@@ -378,8 +338,6 @@ fn now() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
     use crate::ladder::request;
     use getaway::game::{Layout, Rules};
@@ -397,18 +355,14 @@ mod tests {
     }
 
     /// Opens a ladder without starting games.
-    fn open(options: &LadderOptions<'_>) -> Run {
-        let series = Series::new(options.maps, options.series.clone()).expect("a series");
-        let mut ladder = Ladder::new(vec!["hall".to_owned()], 1);
-        let read = |event: Event| ladder.apply(event);
-        let store = Store::open(options.folder, &settings(options, &series), read).expect("a ladder");
-        Run::new(ladder, store, series)
+    fn open<'a>(options: &'a LadderOptions<'a>) -> Run<'a> {
+        Run::open(options, &mut |_| ()).expect("a ladder")
     }
 
-    fn open_with_entrant(options: &LadderOptions<'_>) -> Run {
+    fn open_with_entrant<'a>(options: &'a LadderOptions<'a>) -> Run<'a> {
         let mut shared = open(options);
         request(options.folder, Path::new(""), LadderRequest::Add("a=random".to_owned())).expect("a request");
-        shared.answer_requests(options);
+        shared.answer_requests();
         shared
     }
 
@@ -422,12 +376,12 @@ mod tests {
         shared.unsaved.push(Event::Retire { name: "a".to_owned(), at: 0, request: "other".to_owned() });
         request(folder.path(), Path::new(""), LadderRequest::Add("b=random".to_owned())).expect("a request");
         for _ in 0..3 {
-            shared.answer_requests(&options);
+            shared.answer_requests();
         }
         shared.save_again();
-        shared.answer_requests(&options);
+        shared.answer_requests();
         assert_eq!(shared.notes, ["a is added", "b is added"]);
-        assert!(shared.store.waiting().is_empty());
+        assert!(waiting(options.folder).is_empty());
         drop(shared);
         assert_eq!(open(&options).ladder.entrants(), ["a=random", "b=random"]);
     }
@@ -440,7 +394,7 @@ mod tests {
         let mut shared = open_with_entrant(&options);
         let job = shared.start(1, 1).remove(0);
         let host = ExternalHost::new(ExternalOptions::default());
-        let record = job.play(&current(&shared.series), &host, &|| false).expect("no error").expect("a record");
+        let record = job.play(&host, &|| false).expect("no error").expect("a record");
         let foreign = GameRecord { planner: "b".to_owned(), ..record.clone() };
         for record in [&foreign, &record, &record] {
             shared.save(Event::Game(Box::new(record.clone())));
@@ -462,7 +416,7 @@ mod tests {
         let text = fs::read(&file).expect("a request");
         for _ in 0..3 {
             fs::write(&file, &text).expect("a file");
-            shared.answer_requests(&options);
+            shared.answer_requests();
         }
         assert_eq!(shared.notes, ["cannot retire a: no entrant has this name"]);
     }

@@ -24,7 +24,7 @@ pub struct LadderStanding {
     pub recent: Vec<LadderGame>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LadderRow {
     /// The place among the active entrants, from 1; `None` if the entrant is not active.
     pub place: Option<usize>,
@@ -96,65 +96,48 @@ impl LadderGame {
 
 impl Ladder {
     pub fn standing(&self) -> LadderStanding {
-        let mut now = self.current_ratings();
-        now.resize(self.members.len(), Interval { estimate: 0.0, low: 0.0, high: 0.0 });
-        let by_rating = |one: &usize, other: &usize| now[*other].estimate.total_cmp(&now[*one].estimate);
-        let mut order: Vec<usize> = (0..self.members.len()).collect();
-        order.sort_by(by_rating);
+        let now = self.current_ratings();
         let (active, others): (Vec<usize>, Vec<usize>) =
-            order.into_iter().partition(|&index| self.members[index].is_active());
+            self.order(&now).into_iter().partition(|&index| self.members[index].is_active());
         let result = |left: usize, right: usize| oriented(self.pair(left, right).result(), left < right);
-        let open = |pair: &(usize, usize)| result(pair.0, pair.1) == PairResult::Open;
-        let open_pairs = if self.ratings.len() < self.members.len() {
-            0
-        } else {
-            self.neighbours().iter().filter(|pair| open(pair)).count()
-        };
+        let is_open = |pair: &(usize, usize)| result(pair.0, pair.1) == PairResult::Open;
         let row = |index: usize, place: Option<usize>, next: Option<usize>| {
             let counts = (0..self.members.len()).filter(|&other| other != index).map(|other| {
                 let counts = self.pair(index, other).counts();
                 if index < other { counts } else { counts.reversed() }
             });
-            let Member { name, spec, state, added, sums, .. } = &self.members[index];
-            let games = sums.games.max(1) as f64;
-            let memory_mb_max = sums.memory_kib_max.div_ceil(1 << 10);
+            let Member { row, totals, .. } = &self.members[index];
             LadderRow {
                 place,
-                name: name.clone(),
-                spec: spec.clone(),
-                state: state.clone(),
-                added: *added,
                 rating: now[index],
                 counts: counts.fold(WinDrawLoss::default(), WinDrawLoss::plus),
-                games: sums.games,
-                failed: sums.failed,
-                last_failure: sums.last_failure.clone(),
-                mistakes: sums.mistakes.clone(),
-                score_mean: sums.points as f64 / games,
-                survived_share: sums.survived as f64 / games,
-                cost: MeanCost { cpu_ms_mean: sums.cpu_ms as f64 / games, memory_mb_max },
-                decision_p50_ms: sums.times.quantile_ms(0.5),
-                decision_p99_ms: sums.times.quantile_ms(0.99),
-                decision_max_ms: sums.times.max_ms(),
+                decision_p50_ms: totals.times.quantile_ms(0.5),
+                decision_p99_ms: totals.times.quantile_ms(0.99),
+                decision_max_ms: totals.times.max_ms(),
                 next: next.map(|next| result(index, next)),
+                ..row.clone()
             }
         };
         let ranked = active
             .iter()
             .enumerate()
             .map(|(place, &index)| row(index, Some(place + 1), active.get(place + 1).copied()));
-        let entrants = ranked.chain(others.iter().map(|&index| row(index, None, None))).collect();
-        let recent = self.recent.iter().rev().cloned().collect();
-        LadderStanding { games: self.games, open_pairs, entrants, versions: self.version_tests(), recent }
+        LadderStanding {
+            games: self.games,
+            open_pairs: self.neighbours().iter().filter(|pair| is_open(pair)).count(),
+            entrants: ranked.chain(others.iter().map(|&index| row(index, None, None))).collect(),
+            versions: self.version_tests(),
+            recent: self.recent.iter().cloned().collect(),
+        }
     }
 
     /// Returns the test of each newer version, such as `bot@2`, against the version before it.
     fn version_tests(&self) -> Vec<VersionTest> {
         let test = |newer: usize| {
-            let base = base_name(&self.members[newer].name);
-            let older = (0..newer).rev().find(|&older| base_name(&self.members[older].name) == base)?;
+            let base = base_name(&self.members[newer].row.name);
+            let older = (0..newer).rev().find(|&older| base_name(&self.members[older].row.name) == base)?;
             let pair = self.pair(older, newer);
-            let (newer, older) = (self.members[newer].name.clone(), self.members[older].name.clone());
+            let (newer, older) = (self.members[newer].row.name.clone(), self.members[older].row.name.clone());
             Some(VersionTest { newer, older, result: oriented(pair.result(), false), counts: pair.counts().reversed() })
         };
         (0..self.members.len()).filter_map(test).collect()

@@ -1,12 +1,11 @@
 //! The folder of a ladder, with its journal and the requests to add or retire entrants.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
-use tempfile::Builder;
 use thiserror::Error;
 
 use super::{Event, Settings};
@@ -14,7 +13,8 @@ use crate::entrant::Entrant;
 use crate::results::same_in_run;
 use crate::series::SeriesError;
 use getaway::files;
-use getaway_runs::{FileKind, Journal, JournalError};
+use getaway::protocol::write_line;
+use getaway_runs::{FileKind, Journal, JournalError, partial_file};
 
 const JOURNAL: FileKind = FileKind { name: "ladder", version: 1 };
 const REQUEST: &str = "ladder request";
@@ -56,8 +56,8 @@ pub(super) struct RequestFile {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Line<E> {
-    event: E,
+pub(super) struct Line<E> {
+    pub event: E,
 }
 
 /// Stores a request for the current or next run of a ladder, and returns the path of its file. An
@@ -74,73 +74,40 @@ pub fn request(folder: &Path, from: &Path, request: LadderRequest) -> Result<Pat
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let (getaway, version, from) = (REQUEST.to_owned(), JOURNAL.version, from.to_owned());
     let file = RequestFile { getaway, version, from, request };
-    let mut partial = Builder::new().prefix(".getaway-").suffix(".partial").tempfile_in(&inbox).map_err(failed)?;
-    let text = serde_json::to_string(&file).expect("a request is valid JSON");
-    writeln!(partial, "{text}").map_err(failed)?;
     // The name starts with the time, because requests are carried out in the order of their names.
     let path = inbox.join(format!("{:020}-{}.json", now.as_nanos(), std::process::id()));
+    let mut partial = partial_file(&path).map_err(failed)?;
+    write_line(&mut partial, &file).map_err(failed)?;
     partial.persist_noclobber(&path).map_err(|error| failed(error.error))?;
     Ok(path)
 }
 
-#[derive(Debug)]
-pub(super) struct Store {
-    folder: PathBuf,
-    journal: Journal,
+/// Opens or creates the folder of a ladder, and passes each event in the journal to `read`.
+pub(super) fn open(
+    folder: &Path,
+    settings: &Settings,
+    mut read: impl FnMut(Event) -> Result<(), String>,
+) -> Result<Journal, LadderError> {
+    fs::create_dir_all(folder).map_err(|source| LadderError::Folder { path: folder.to_owned(), source })?;
+    let check = |found| check(&found, settings);
+    let path = folder.join("ladder.jsonl");
+    Journal::open(path, JOURNAL, settings, check, |line: Line<Event>| read(line.event)).map_err(|error| match error {
+        JournalError::InUse { .. } => LadderError::Running { folder: folder.to_owned() },
+        error => LadderError::Journal(error),
+    })
 }
 
-impl Store {
-    /// Opens or creates the folder of a ladder, and passes each event in the journal to `read`.
-    pub fn open(
-        folder: &Path,
-        settings: &Settings,
-        mut read: impl FnMut(Event) -> Result<(), String>,
-    ) -> Result<Self, LadderError> {
-        fs::create_dir_all(folder).map_err(|source| LadderError::Folder { path: folder.to_owned(), source })?;
-        let path = folder.join("ladder.jsonl");
-        let journal = Journal::open(
-            path,
-            JOURNAL,
-            settings,
-            |found| check(&found, settings),
-            |line: Line<Event>| read(line.event),
-        );
-        let journal = journal.map_err(|error| match error {
-            JournalError::InUse { .. } => LadderError::Running { folder: folder.to_owned() },
-            error => LadderError::Journal(error),
-        })?;
-        Ok(Self { folder: folder.to_owned(), journal })
-    }
-
-    /// Appends an event to the journal. If this fails, the event can be appended again.
-    pub fn append(&mut self, event: &Event) -> Result<(), JournalError> {
-        self.journal.append(&[Line { event }])
-    }
-
-    /// Returns the requests in the inbox. The id of a request is the name of its file.
-    pub fn waiting(&self) -> Vec<(String, RequestFile)> {
-        waiting(&self.folder)
-    }
-
-    /// Removes the file of a request that was carried out or refused.
-    pub fn remove(&self, id: &str) {
-        // If this fails, the run still does not answer the request again: the journal holds the ids
-        // of the requests that were carried out, and the run remembers the ids of refused requests.
-        let _ = fs::remove_file(self.folder.join("inbox").join(id));
-    }
-}
-
-fn waiting(folder: &Path) -> Vec<(String, RequestFile)> {
+/// Returns the path of each request in the inbox with the request. The name of the file is the id of
+/// the request.
+pub(super) fn waiting(folder: &Path) -> Vec<(PathBuf, RequestFile)> {
     let Ok(entries) = fs::read_dir(folder.join("inbox")) else { return Vec::new() };
-    let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.sort();
-    let read = |id: String| {
-        let text = files::read_text(folder.join("inbox").join(&id), REQUEST_BYTES_MAX).ok()?;
-        let file: RequestFile = serde_json::from_str(&text).ok()?;
-        let is_ours = file.getaway == REQUEST && file.version == JOURNAL.version;
-        is_ours.then_some((id, file))
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    let read = |path: PathBuf| {
+        let file: RequestFile = serde_json::from_str(&files::read_text(&path, REQUEST_BYTES_MAX).ok()?).ok()?;
+        (file.getaway == REQUEST && file.version == JOURNAL.version).then_some((path, file))
     };
-    names.into_iter().filter(|name| name.ends_with(".json")).filter_map(read).collect()
+    paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "json")).filter_map(read).collect()
 }
 
 /// The names of a ladder's entrants, including those whose requests wait. Reads the journal even while
