@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Serialize;
 
 use super::eval::SCORE_MAX;
+use super::phrases::counted;
 use super::record::GameRecord;
-use super::series::{GameKey, Series};
+use super::series::Series;
 use getaway_runs::stats::{self, CONFIDENCE, ClusteredMean, Interval, WinDrawLoss};
 
 /// Minimum number of units for an interval, and of maps for clustering by map. Five units cannot
@@ -49,19 +50,23 @@ pub struct Comparison {
     pub adjusted: ClusteredMean,
 }
 
-type MapPairs<'a> = Vec<(&'a GameRecord, &'a GameRecord)>;
+type Pair<'a> = (&'a GameRecord, &'a GameRecord);
 
 impl Comparison {
-    pub fn of<'a>(pairs: impl Iterator<Item = (&'a GameRecord, &'a GameRecord)>) -> Self {
-        let mut maps: BTreeMap<&str, MapPairs<'_>> = BTreeMap::new();
+    pub fn of<'a>(pairs: impl Iterator<Item = Pair<'a>>) -> Self {
+        let mut maps: BTreeMap<&str, Vec<Pair<'_>>> = BTreeMap::new();
         for pair in pairs {
             maps.entry(&pair.0.map).or_default().push(pair);
         }
-        let maps: Vec<MapPairs<'_>> = maps.into_values().collect();
-        let distinct: Vec<MapPairs<'_>> = maps.iter().map(|pairs| distinct_pairs(pairs)).collect();
-        let map_counts: Vec<WinDrawLoss> = distinct.iter().map(|pairs| count(pairs)).collect();
-        let units: Vec<Unit> = maps.iter().flat_map(units).collect();
-        let nets: Vec<i64> = units.iter().map(|unit| unit.net).collect();
+        let maps: Vec<Vec<Pair<'_>>> = maps.into_values().collect();
+        let sum =
+            |units: &Vec<Unit>| units.iter().map(|unit| unit.counts).fold(WinDrawLoss::default(), WinDrawLoss::plus);
+        let map_units: Vec<Vec<Unit>> = maps.iter().map(|pairs| units(pairs)).collect();
+        let map_counts: Vec<WinDrawLoss> = map_units.iter().map(sum).collect();
+        let units: Vec<Unit> = map_units.into_iter().flatten().collect();
+        let nets: Vec<i64> = units.iter().map(|unit| unit.counts.wins as i64 - unit.counts.losses as i64).collect();
+        let mut unit_counts = WinDrawLoss::default();
+        nets.iter().for_each(|&net| unit_counts.add(net, 0));
         let all: Vec<f64> = maps.iter().flatten().map(difference).collect();
         let clusters: Vec<Vec<f64>> = if maps.len() >= UNITS_MIN {
             maps.iter().map(|pairs| pairs.iter().map(difference).collect()).collect()
@@ -77,7 +82,7 @@ impl Comparison {
             identical_pairs: maps.iter().flatten().filter(|(left, right)| left.moves == right.moves).count() as u64,
             units: nets.len() as u64,
             p_value: stats::weighted_sign_test(&nets),
-            win_share: win_share(&map_counts, &nets),
+            win_share: stats::clustered_win_share(&map_counts, unit_counts, CONFIDENCE),
             score_difference_mean: stats::average(&all),
             score_difference: interval.map(|interval| interval.within(-reach, reach)),
             maps: maps.len() as u64,
@@ -87,12 +92,10 @@ impl Comparison {
     }
 
     pub(super) fn pairs_text(&self) -> String {
-        match (self.counts.pairs(), self.has_repetitions()) {
-            (1, true) => "1 distinct pair".to_owned(),
-            (1, false) => "1 paired game".to_owned(),
-            (pairs, true) => format!("{pairs} distinct pairs"),
-            (pairs, false) => format!("{pairs} paired games"),
-        }
+        let is_distinct = self.has_repetitions();
+        let (one, many) =
+            if is_distinct { ("distinct pair", "distinct pairs") } else { ("paired game", "paired games") };
+        counted(self.counts.pairs(), one, many)
     }
 
     pub fn has_repetitions(&self) -> bool {
@@ -100,29 +103,19 @@ impl Comparison {
     }
 }
 
-fn difference(&(left, right): &(&GameRecord, &GameRecord)) -> f64 {
+fn difference(&(left, right): &Pair<'_>) -> f64 {
     f64::from(left.points()) - f64::from(right.points())
 }
 
-fn distinct_pairs<'a>(pairs: &MapPairs<'a>) -> MapPairs<'a> {
-    let mut seen = HashSet::new();
-    pairs.iter().copied().filter(|(left, right)| seen.insert((&left.moves, &right.moves))).collect()
-}
-
-fn count(pairs: &[(&GameRecord, &GameRecord)]) -> WinDrawLoss {
-    let mut counts = WinDrawLoss::default();
-    pairs.iter().for_each(|(left, right)| counts.add(left.rank(), right.rank()));
-    counts
-}
-
 /// A group of pairs on one map that are linked by identical games; see [`Comparison`].
+#[derive(Default)]
 struct Unit {
-    /// Wins minus losses of the left side in distinct pairs.
-    net: i64,
+    /// Counts of distinct pairs.
+    counts: WinDrawLoss,
     differences: Vec<f64>,
 }
 
-fn units(pairs: &MapPairs<'_>) -> Vec<Unit> {
+fn units(pairs: &[Pair<'_>]) -> Vec<Unit> {
     // A union-find forest: each pair points to an earlier pair of its unit, or to itself.
     let mut earlier: Vec<usize> = Vec::new();
     let root = |earlier: &[usize], mut pair: usize| {
@@ -143,21 +136,14 @@ fn units(pairs: &MapPairs<'_>) -> Vec<Unit> {
     }
     let mut seen = HashSet::new();
     let mut units: BTreeMap<usize, Unit> = BTreeMap::new();
-    for (index, &pair) in pairs.iter().enumerate() {
-        let unit = units.entry(root(&earlier, index)).or_insert(Unit { net: 0, differences: Vec::new() });
-        unit.differences.push(difference(&pair));
-        if seen.insert((&pair.0.moves, &pair.1.moves)) {
-            let counts = count(&[pair]);
-            unit.net += counts.wins as i64 - counts.losses as i64;
+    for (index, pair @ (left, right)) in pairs.iter().enumerate() {
+        let unit = units.entry(root(&earlier, index)).or_default();
+        unit.differences.push(difference(pair));
+        if seen.insert((&left.moves, &right.moves)) {
+            unit.counts.add(left.rank(), right.rank());
         }
     }
     units.into_values().collect()
-}
-
-fn win_share(map_counts: &[WinDrawLoss], units: &[i64]) -> Interval {
-    let mut unit_counts = WinDrawLoss::default();
-    units.iter().for_each(|unit| unit_counts.add(u32::from(*unit > 0), u32::from(*unit < 0)));
-    stats::clustered_win_share(map_counts, unit_counts, CONFIDENCE)
 }
 
 /// Returns the complete pairs of two planners in the order of the series, on one map or all maps.
@@ -167,11 +153,5 @@ pub fn pairs<'a>(
     [left, right]: [usize; 2],
     map: Option<usize>,
 ) -> impl Iterator<Item = (&'a GameRecord, &'a GameRecord)> {
-    let is_selected = move |key: GameKey| key.planner == left && map.is_none_or(|map| key.map == map);
-    let pair = move |(index, game): (usize, &'a Option<GameRecord>)| {
-        let key = series.key(index);
-        let other = games.get(series.index(GameKey { planner: right, ..key }));
-        Some((game.as_ref()?, other?.as_ref()?)).filter(|_| is_selected(key))
-    };
-    games.iter().enumerate().filter_map(pair)
+    series.units(map).filter_map(move |unit| Some((series.game(games, unit, left)?, series.game(games, unit, right)?)))
 }

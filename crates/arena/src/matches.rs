@@ -42,20 +42,16 @@ impl Match {
         sprt: Option<SprtReport>,
         margin: f64,
     ) -> Self {
-        let [left, right] = sides.map(|side| series.names()[side].clone());
-        let on_map = |(map, series_map): (usize, &SeriesMap)| MapComparison {
-            map: series_map.name.clone(),
-            comparison: Comparison::of(pairs(series, games, sides, Some(map))),
-        };
-        let deterministic = sides
-            .into_iter()
-            .filter(|&side| is_deterministic(series, games, side))
-            .map(|side| series.names()[side].clone());
-        let deterministic: Vec<String> = deterministic.collect();
+        let name = |side: usize| series.names()[side].clone();
+        let [left, right] = sides.map(name);
+        let deterministic = sides.into_iter().filter(|&side| is_deterministic(series, games, side)).map(name).collect();
         let overall = Comparison::of(pairs(series, games, sides, None));
-        let question = Question { sides: [&left, &right], margin };
         let bots = sides.map(|side| external_summary(series, games, side));
-        let verdict = question.verdict(&overall, &bots, sprt.as_ref());
+        let verdict = Question { sides: [&left, &right], margin }.verdict(&overall, &bots, sprt.as_ref());
+        let on_map = |(map, SeriesMap { name, .. }): (usize, &SeriesMap)| {
+            let comparison = Comparison::of(pairs(series, games, sides, Some(map)));
+            MapComparison { map: name.clone(), comparison }
+        };
         let maps = series.maps().iter().enumerate().map(on_map).collect();
         Self { left, right, overall, maps, deterministic, verdict, sprt }
     }
@@ -251,11 +247,12 @@ mod tests {
         for game in games.iter_mut().take(60).flatten() {
             game.moves = "same".to_owned();
         }
-        let mut monitor = SprtMonitor::new(Sprt::default(), [0, 1]);
+        let mut monitor = SprtMonitor::new(Some(Sprt::default()), [0, 1]);
         assert_eq!(monitor.update(&series, &games), SprtDecision::Undecided);
         // Of the first thirty pairs, only two are distinct, one on each map. The last ten pairs are
         // all distinct.
-        assert_eq!((monitor.report().pairs, monitor.report().ratios.len()), (12, 12));
+        let report = monitor.report().expect("a test");
+        assert_eq!((report.pairs, report.ratios.len()), (12, 12));
         assert_eq!(monitor.pairs_needed(), None);
     }
 
@@ -276,14 +273,17 @@ mod tests {
     fn monitor_stops_at_the_first_decision_and_tests_in_order() {
         let series = series(20);
         let all = games(&series, &[(2, 1); 40]);
-        let mut monitor = SprtMonitor::new(Sprt::default(), [0, 1]);
+        let mut monitor = SprtMonitor::new(Some(Sprt::default()), [0, 1]);
         // The game at index 3 is missing, so only the first pair can be tested.
         let mut seen = all.clone();
         seen[3] = None;
-        assert_eq!((monitor.update(&series, &seen), monitor.report().pairs), (SprtDecision::Undecided, 1));
+        assert_eq!(
+            (monitor.update(&series, &seen), monitor.report().expect("a test").pairs),
+            (SprtDecision::Undecided, 1)
+        );
         assert_eq!(monitor.update(&series, &all), SprtDecision::H1);
         // The first 16 wins do not suffice, because ln 19 / ln 1.2 is 16.1.
-        let report = monitor.report();
+        let report = monitor.report().expect("a test");
         assert_eq!(report.pairs, 17);
         assert_eq!(monitor.pairs_needed(), Some(17));
         let result = Match::of(&series, &all[..34], [0, 1], Some(report), MARGIN_DEFAULT);
@@ -299,9 +299,9 @@ mod tests {
         let series = series(20);
         let sentence = |scores: &[(u32, u32)]| {
             let games = games(&series, scores);
-            let mut monitor = SprtMonitor::new(Sprt::default(), [0, 1]);
+            let mut monitor = SprtMonitor::new(Some(Sprt::default()), [0, 1]);
             monitor.update(&series, &games);
-            Match::of(&series, &games, [0, 1], Some(monitor.report()), MARGIN_DEFAULT).sentence()
+            Match::of(&series, &games, [0, 1], monitor.report(), MARGIN_DEFAULT).sentence()
         };
         assert!(
             sentence(&[(1, 1); 40]).contains("Too few games to tell random from safest: neither H0"),

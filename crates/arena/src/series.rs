@@ -221,6 +221,22 @@ impl Series {
         (key.sample as usize * self.maps.len() + key.map) * self.options.planners.len() + key.planner
     }
 
+    /// Returns a planner's game in a unit, which is a map and a sample.
+    pub(super) fn game<'a>(
+        &self,
+        games: &'a [Option<GameRecord>],
+        unit: usize,
+        planner: usize,
+    ) -> Option<&'a GameRecord> {
+        games.get(unit * self.options.planners.len() + planner)?.as_ref()
+    }
+
+    /// Returns the numbers of the units in the order of the series, on one map or on all maps.
+    pub(super) fn units(&self, map: Option<usize>) -> impl Iterator<Item = usize> + use<> {
+        let (maps, units) = (self.maps.len(), self.options.samples as usize * self.maps.len());
+        (0..units).filter(move |unit| map.is_none_or(|map| unit % maps == map))
+    }
+
     /// Returns the played games of a planner in the order of the series, on one map or on all maps.
     pub fn games_of<'a>(
         &'a self,
@@ -228,9 +244,7 @@ impl Series {
         planner: usize,
         map: Option<usize>,
     ) -> impl Iterator<Item = &'a GameRecord> {
-        let is_selected = move |key: GameKey| key.planner == planner && map.is_none_or(|map| key.map == map);
-        let selected = games.iter().enumerate().filter(move |&(index, _)| is_selected(self.key(index)));
-        selected.filter_map(|(_, game)| game.as_ref())
+        self.units(map).filter_map(move |unit| self.game(games, unit, planner))
     }
 
     /// Returns the seed that all planners use on a map in a sample.
@@ -263,7 +277,7 @@ impl Series {
         games: &mut Games,
         workers: Workers,
         stop: &AtomicBool,
-        is_wanted: &(dyn Fn(usize) -> bool + Sync),
+        is_wanted: &dyn Fn(usize) -> bool,
         wait: &mut dyn FnMut(),
         mut on_game: impl FnMut(usize, &Games) -> ControlFlow<B>,
     ) -> Result<ControlFlow<B>, SeriesError> {

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use super::record::GameRecord;
 use super::series::{Games, Series};
 use getaway_runs::stats::{Sprt, SprtDecision, WinDrawLoss};
 
@@ -12,8 +11,9 @@ use getaway_runs::stats::{Sprt, SprtDecision, WinDrawLoss};
 /// order in which the games end. Repeated pairs are skipped.
 #[derive(Clone, Debug)]
 pub struct SprtMonitor {
-    sprt: Sprt,
-    sides: [usize; 2],
+    pub(super) sides: [usize; 2],
+    /// Without a test, the pair stays undecided.
+    sprt: Option<Sprt>,
     counts: WinDrawLoss,
     /// Number of pairs processed so far, including repeated pairs.
     passed: usize,
@@ -23,33 +23,25 @@ pub struct SprtMonitor {
 }
 
 impl SprtMonitor {
-    pub fn new(sprt: Sprt, sides: [usize; 2]) -> Self {
+    pub fn new(sprt: Option<Sprt>, sides: [usize; 2]) -> Self {
         let (counts, decision) = (WinDrawLoss::default(), SprtDecision::Undecided);
-        Self { sprt, sides, counts, passed: 0, seen: HashSet::new(), ratios: Vec::new(), decision }
+        Self { sides, sprt, counts, passed: 0, seen: HashSet::new(), ratios: Vec::new(), decision }
     }
 
     /// Tests further pairs until a decision is reached or a game is missing. Returns the decision.
     pub fn update(&mut self, series: &Series, games: &Games) -> SprtDecision {
         while self.decision == SprtDecision::Undecided
-            && let Some([left, right]) = self.next(series, games)
+            && let Some(sprt) = self.sprt
+            && let [Some(left), Some(right)] = self.sides.map(|side| series.game(games, self.passed, side))
         {
+            let map = self.passed % series.maps().len();
             self.passed += 1;
-            let map = (self.passed - 1) % series.maps().len();
             if self.seen.insert((map, left.moves.clone(), right.moves.clone())) {
                 self.counts.add(left.rank(), right.rank());
-                self.ratios.push(self.sprt.log_likelihood_ratio(self.counts));
-                self.decision = self.sprt.decision(self.counts);
+                self.ratios.push(sprt.log_likelihood_ratio(self.counts));
+                self.decision = sprt.decision(self.counts);
             }
         }
-        self.decision
-    }
-
-    fn next<'a>(&self, series: &Series, games: &'a Games) -> Option<[&'a GameRecord; 2]> {
-        let game = |planner: usize| games.get(series.options().planners.len() * self.passed + planner)?.as_ref();
-        Some([game(self.sides[0])?, game(self.sides[1])?])
-    }
-
-    pub fn decision(&self) -> SprtDecision {
         self.decision
     }
 
@@ -58,11 +50,11 @@ impl SprtMonitor {
         (self.decision != SprtDecision::Undecided).then_some(self.passed)
     }
 
-    pub fn report(&self) -> SprtReport {
-        let (low, high) = self.sprt.bounds();
-        let ratio = self.sprt.log_likelihood_ratio(self.counts);
-        let (pairs, ratios) = (self.ratios.len(), self.ratios.clone());
-        SprtReport { sprt: self.sprt, decision: self.decision, pairs, log_likelihood_ratio: ratio, ratios, low, high }
+    pub fn report(&self) -> Option<SprtReport> {
+        let (sprt, decision, ratios) = (self.sprt?, self.decision, self.ratios.clone());
+        let (low, high) = sprt.bounds();
+        let log_likelihood_ratio = sprt.log_likelihood_ratio(self.counts);
+        Some(SprtReport { sprt, decision, pairs: ratios.len(), log_likelihood_ratio, ratios, low, high })
     }
 }
 

@@ -3,20 +3,20 @@
 //! A game has one player, so N planners play at most N games per map and seed, and each game can
 //! count in several pairs. The result does not depend on the order in which the games were played.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::cell::Cell;
+use std::rc::Rc;
 
 use serde::Serialize;
 
 use super::comparison::Comparison;
 use super::eval::Summary;
-use super::external_summary::external_summary;
-use super::matches::{MapComparison, Match, is_deterministic};
+use super::external_summary::external_summaries;
+use super::matches::{Match, is_deterministic};
 use super::rating::{RatedPairs, ratings};
 use super::series::{Games, Series};
 use super::sprt::{SprtMonitor, SprtReport};
 use super::verdict::{Outcome, Verdict};
-use getaway_runs::stats::{Interval, Sprt, SprtDecision, WinDrawLoss};
+use getaway_runs::stats::{Interval, Sprt, WinDrawLoss};
 
 /// The description of the rating model, which is printed under the standing.
 pub const RATING_MODEL: &str = "Bradley-Terry on distinct pairs, a tie as half a win, with one prior tie of each \
@@ -33,63 +33,51 @@ pub struct TournamentOptions {
 /// Tracks which games a tournament still needs.
 #[derive(Debug)]
 pub struct TournamentMonitor {
-    pairs: Vec<PairMonitor>,
+    pairs: Vec<SprtMonitor>,
     /// For each planner, the number of games, from the start of the series, that its pairs need.
-    needed: Arc<[AtomicUsize]>,
-}
-
-#[derive(Debug)]
-struct PairMonitor {
-    sides: [usize; 2],
-    sprt: Option<SprtMonitor>,
+    needed: Rc<[Cell<usize>]>,
 }
 
 impl TournamentMonitor {
     pub fn new(series: &Series, options: TournamentOptions) -> Self {
-        let planners = series.options().planners.len();
+        let planners = series.names().len();
         let firsts = if options.gauntlet { 1 } else { planners };
         let sides = (0..firsts).flat_map(|one| (one + 1..planners).map(move |other| [one, other]));
-        let pair = |sides| PairMonitor { sides, sprt: options.sprt.map(|sprt| SprtMonitor::new(sprt, sides)) };
-        let games = series.len() / planners.max(1);
-        Self { pairs: sides.map(pair).collect(), needed: (0..planners).map(|_| AtomicUsize::new(games)).collect() }
+        let pairs = sides.map(|sides| SprtMonitor::new(options.sprt, sides)).collect();
+        Self { pairs, needed: (0..planners).map(|_| Cell::new(series.units(None).count())).collect() }
     }
 
     /// Evaluates new games. Returns true if the tournament needs games that are missing.
     pub fn update(&mut self, series: &Series, games: &Games) -> bool {
-        let all = series.len() / series.options().planners.len().max(1);
+        let all = series.units(None).count();
         // A single planner has no pair, but plays all its games.
-        let mut needed = vec![if self.pairs.is_empty() { all } else { 0 }; self.needed.len()];
-        for PairMonitor { sides, sprt } in &mut self.pairs {
-            let ends = sprt.as_mut().and_then(|monitor| {
-                monitor.update(series, games);
-                monitor.pairs_needed()
-            });
-            for side in *sides {
-                needed[side] = needed[side].max(ends.unwrap_or(all));
+        let least = if self.pairs.is_empty() { all } else { 0 };
+        self.needed.iter().for_each(|needed| needed.set(least));
+        for pair in &mut self.pairs {
+            pair.update(series, games);
+            for needed in pair.sides.map(|side| &self.needed[side]) {
+                needed.set(needed.get().max(pair.pairs_needed().unwrap_or(all)));
             }
         }
-        self.needed.iter().zip(&needed).for_each(|(shared, &needed)| shared.store(needed, Ordering::Relaxed));
         let is_wanted = self.wanted();
         (0..series.len()).any(|index| games.get(index).is_none_or(Option::is_none) && is_wanted(index))
     }
 
     /// Returns a function that checks whether the game at an index is needed, according to the
     /// latest [`Self::update`].
-    pub fn wanted(&self) -> impl Fn(usize) -> bool + Send + Sync + use<> {
-        let needed = Arc::clone(&self.needed);
-        move |index| index / needed.len() < needed[index % needed.len()].load(Ordering::Relaxed)
+    pub fn wanted(&self) -> impl Fn(usize) -> bool + use<> {
+        let needed = Rc::clone(&self.needed);
+        move |index| index / needed.len() < needed[index % needed.len()].get()
     }
 
     /// The report of each pair's sequential test, if there is one, in the order of the pairs.
     pub fn sprt_reports(&self) -> Vec<Option<SprtReport>> {
-        self.pairs.iter().map(|pair| pair.sprt.as_ref().map(SprtMonitor::report)).collect()
+        self.pairs.iter().map(SprtMonitor::report).collect()
     }
 
     /// Returns how many pairs the sequential test has decided, and how many pairs there are.
     pub fn decided(&self) -> (usize, usize) {
-        let is_decided =
-            |pair: &&PairMonitor| pair.sprt.as_ref().is_some_and(|sprt| sprt.decision() != SprtDecision::Undecided);
-        (self.pairs.iter().filter(is_decided).count(), self.pairs.len())
+        (self.pairs.iter().filter_map(SprtMonitor::pairs_needed).count(), self.pairs.len())
     }
 }
 
@@ -145,25 +133,23 @@ impl Tournament {
         let is_wanted = monitor.wanted();
         let games: Games =
             games.iter().enumerate().map(|(index, game)| game.clone().filter(|_| is_wanted(index))).collect();
-        let (names, all) = (series.names(), 0..series.names().len());
-        let match_of = |pair: &PairMonitor, sides: [usize; 2]| {
-            let units = pair.sprt.as_ref().and_then(SprtMonitor::pairs_needed).unwrap_or(usize::MAX);
-            let end = units.saturating_mul(names.len()).min(games.len());
+        let names = series.names();
+        let match_of = |pair: &SprtMonitor, sides: [usize; 2]| {
+            let end = pair.pairs_needed().map_or(games.len(), |pairs| games.len().min(pairs * names.len()));
             Match::of(series, &games[..end], sides, None, margin)
         };
         let mut rated = Vec::new();
         let mut counts = vec![WinDrawLoss::default(); names.len()];
         for pair in &monitor.pairs {
-            let Match { overall, maps, .. } = match_of(pair, pair.sides);
-            let [left, right] = pair.sides;
+            let ([left, right], Match { overall, maps, .. }) = (pair.sides, match_of(pair, pair.sides));
             counts[left] = counts[left].plus(overall.counts);
             counts[right] = counts[right].plus(overall.counts.reversed());
-            let on_map =
-                |(map, of_map): (usize, &MapComparison)| RatedPairs::of(map, pair.sides, of_map.comparison.counts);
-            rated.extend(maps.iter().enumerate().map(on_map).filter(|rated| rated.pairs > 0.0));
+            let of_maps = maps.iter().map(|map| map.comparison.counts).enumerate();
+            let of_maps = of_maps.filter(|(_, counts)| counts.pairs() > 0);
+            rated.extend(of_maps.map(|(map, counts)| RatedPairs::of(map, pair.sides, counts)));
         }
         let ratings = ratings(names.len(), &rated);
-        let mut order: Vec<usize> = all.clone().collect();
+        let mut order: Vec<usize> = (0..names.len()).collect();
         order.sort_by(|&one, &other| ratings[other].estimate.total_cmp(&ratings[one].estimate));
         let standing = order.iter().enumerate().map(|(place, &planner)| Standing {
             place: place + 1,
@@ -179,13 +165,13 @@ impl Tournament {
             let mut sides = pair.sides;
             sides.sort_by_key(|&side| place(side));
             let Match { left, right, overall: comparison, verdict, .. } = match_of(pair, sides);
-            let sprt = pair.sprt.as_ref().map(SprtMonitor::report);
+            let sprt = pair.report();
             let sprt_left = sprt.as_ref().map(|_| names[pair.sides[0]].clone());
             TournamentPair { left, right, sides, comparison, sprt, sprt_left, verdict }
         });
         let mut pairs: Vec<TournamentPair> = pairs.collect();
         pairs.sort_by_key(|pair| pair.sides.map(place));
-        let troubles = all.filter_map(|planner| external_summary(series, &games, planner)?.trouble).collect();
+        let troubles = external_summaries(series, &games).into_iter().filter_map(|bot| bot.trouble).collect();
         Self { model: RATING_MODEL, standing: standing.collect(), pairs, troubles }
     }
 
@@ -193,18 +179,13 @@ impl Tournament {
     /// that it is not shown to beat.
     pub fn sentence(&self) -> String {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
-        let verdict = |other: &Standing| {
-            let pair = self.pairs.iter().find(|pair| pair.sides == [first.index, other.index])?;
-            Some(&pair.verdict)
-        };
         let close: Vec<String> = others
             .iter()
-            .filter_map(|other| {
-                let (name, verdict) = (&other.planner, verdict(other)?);
-                let further = verdict
-                    .further
-                    .or(verdict.further_for_margin)
-                    .map(|further| format!(", about {}", further.words()));
+            .filter_map(|Standing { planner: name, index, .. }| {
+                let pair = self.pairs.iter().find(|pair| pair.sides == [first.index, *index])?;
+                let verdict = &pair.verdict;
+                let further = verdict.further.or(verdict.further_for_margin);
+                let further = further.map(|further| format!(", about {}", further.words()));
                 match verdict.outcome {
                     Outcome::Better => None,
                     Outcome::Failed => Some(format!("{name} (too many failed games)")),

@@ -42,7 +42,7 @@ fn number_of_threads_does_not_change_the_games() {
 fn sequential_test_does_not_depend_on_the_order_of_arrival() {
     let series = series(&["corner-shop", "crossroads"], &["safest", "random"], 20, 3);
     let reports = [1, 2, 4].map(|threads| {
-        let mut monitor = SprtMonitor::new(Default::default(), [0, 1]);
+        let mut monitor = SprtMonitor::new(Some(Default::default()), [0, 1]);
         let mut games = Games::new();
         let flow = series.play(&mut games, threads, &AtomicBool::new(false), |_, games| {
             let is_open = monitor.update(&series, games) == getaway_runs::stats::SprtDecision::Undecided;
@@ -50,7 +50,7 @@ fn sequential_test_does_not_depend_on_the_order_of_arrival() {
         });
         assert!(flow.is_ok());
         let needed = 2 * monitor.pairs_needed().expect("a decision");
-        Match::of(&series, &games[..needed], [0, 1], Some(monitor.report()), MARGIN_DEFAULT)
+        Match::of(&series, &games[..needed], [0, 1], monitor.report(), MARGIN_DEFAULT)
     });
     assert!(reports[0].sentence().starts_with("safest is better than random: H1"), "{}", reports[0].sentence());
     assert!(reports[0].overall.counts.pairs() < 40, "the series stops as soon as the test is decided");
