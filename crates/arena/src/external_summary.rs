@@ -1,4 +1,4 @@
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::game::PlayerSpec;
 use super::phrases::counted;
@@ -13,11 +13,9 @@ pub const LATE_SHARE: f64 = 0.05;
 pub struct ExternalSummary {
     pub planner: String,
     pub games: u64,
-    pub crashed: u64,
-    pub disconnected: u64,
-    pub silent: u64,
-    pub garbage: u64,
-    pub over_limit: u64,
+    /// Numbers of failed games in the order of [`FailureKind::ALL`].
+    #[serde(flatten, serialize_with = "serialize_failed")]
+    failed: [u64; FailureKind::ALL.len()],
     pub commands: u64,
     pub missed_ticks: u64,
     pub late_commands: u64,
@@ -29,6 +27,11 @@ pub struct ExternalSummary {
     /// The number of failures and the first of them, or how often the bot was late; see
     /// [`Self::brief_trouble`].
     pub trouble: Option<String>,
+}
+
+fn serialize_failed<S: Serializer>(failed: &[u64; 5], serializer: S) -> Result<S::Ok, S::Error> {
+    let names = ["crashed", "disconnected", "silent", "garbage", "over_limit"];
+    serializer.collect_map(names.into_iter().zip(failed))
 }
 
 pub fn external_summaries(series: &Series, games: &Games) -> Vec<ExternalSummary> {
@@ -48,7 +51,6 @@ pub(crate) fn external_summary(
 impl ExternalSummary {
     pub fn of<'a>(planner: String, games: impl Iterator<Item = &'a GameRecord>) -> Self {
         let mut summary = Self { planner, ..Self::default() };
-        let mut seen: Vec<FailureKind> = Vec::new();
         for game in games {
             let Some(record) = &game.external else { continue };
             summary.games += 1;
@@ -58,31 +60,20 @@ impl ExternalSummary {
             summary.invalid_commands += u64::from(record.invalid_commands);
             summary.mistakes.merge(&record.mistakes);
             let Some(failure) = &record.failure else { continue };
-            *summary.games_failed_by(failure.kind) += 1;
-            if !seen.contains(&failure.kind) {
-                seen.push(failure.kind);
+            let failed = &mut summary.failed[failure.kind as usize];
+            *failed += 1;
+            if *failed == 1 {
                 let (map, sample, tick) = (&game.map, game.sample + 1, failure.tick);
-                summary
-                    .failures
-                    .push(format!("{} on {map}, sample {sample}, tick {tick}: {}", failure.kind, failure.detail));
+                let what = format!("{} on {map}, sample {sample}, tick {tick}: {}", failure.kind, failure.detail);
+                summary.failures.push(what);
             }
         }
         summary.trouble = summary.trouble_words();
         summary
     }
 
-    fn games_failed_by(&mut self, kind: FailureKind) -> &mut u64 {
-        match kind {
-            FailureKind::Crash => &mut self.crashed,
-            FailureKind::Disconnect => &mut self.disconnected,
-            FailureKind::Silence => &mut self.silent,
-            FailureKind::Garbage => &mut self.garbage,
-            FailureKind::Limit => &mut self.over_limit,
-        }
-    }
-
     pub fn failed(&self) -> u64 {
-        self.crashed + self.disconnected + self.silent + self.garbage + self.over_limit
+        self.failed.iter().sum()
     }
 
     /// True if the bot failed in at least half of its games, so the results say little about its
@@ -96,15 +87,13 @@ impl ExternalSummary {
     pub fn brief_trouble(&self) -> Option<String> {
         let name = &self.planner;
         if self.failed() > 0 {
-            let counts = [self.crashed, self.disconnected, self.silent, self.garbage, self.over_limit];
-            let kinds = FailureKind::ALL.into_iter().zip(counts).filter(|(_, games)| *games > 0);
+            let kinds = FailureKind::ALL.into_iter().zip(self.failed).filter(|(_, games)| *games > 0);
             let kinds: Vec<String> = kinds.map(|(kind, games)| format!("{kind} in {games}")).collect();
             return Some(format!("{name} {} of {}", kinds.join(" and "), counted(self.games, "game", "games")));
         }
         let ticks = self.commands + self.missed_ticks;
         let (missed, share) = (self.missed_ticks, self.missed_ticks as f64 / ticks.max(1) as f64);
-        let is_late = share >= LATE_SHARE;
-        is_late.then(|| {
+        (share >= LATE_SHARE).then(|| {
             format!("{name} was late: {missed} of {ticks} ticks ({:.0}%) passed without its command", 100.0 * share)
         })
     }

@@ -152,22 +152,18 @@ pub enum FailureKind {
 
 impl FailureKind {
     pub const ALL: [Self; 5] = [Self::Crash, Self::Disconnect, Self::Silence, Self::Garbage, Self::Limit];
+}
 
-    /// The failure as a verb, such as "crashed".
-    pub const fn verb(self) -> &'static str {
-        match self {
+impl fmt::Display for FailureKind {
+    /// Writes the failure as a verb, such as "crashed".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Self::Crash => "crashed",
             Self::Disconnect => "disconnected",
             Self::Silence => "fell silent",
             Self::Garbage => "sent garbage",
             Self::Limit => "exceeded a limit",
-        }
-    }
-}
-
-impl fmt::Display for FailureKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.verb())
+        })
     }
 }
 
