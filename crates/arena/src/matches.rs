@@ -47,7 +47,7 @@ impl Match {
         let deterministic = sides.into_iter().filter(|&side| is_deterministic(series, games, side)).map(name).collect();
         let overall = Comparison::of(pairs(series, games, sides, None));
         let bots = sides.map(|side| external_summary(series, games, side));
-        let verdict = Question { sides: [&left, &right], margin }.verdict(&overall, &bots, sprt.as_ref());
+        let verdict = Question { sides: [&left, &right], margin, pairs: &overall }.verdict(&bots, sprt.as_ref());
         let on_map = |(map, SeriesMap { name, .. }): (usize, &SeriesMap)| {
             let comparison = Comparison::of(pairs(series, games, sides, Some(map)));
             MapComparison { map: name.clone(), comparison }

@@ -90,7 +90,7 @@ impl Comparison {
     /// Returns the verdict on the left side, assuming that no game failed. `margin` is the smallest
     /// mean score difference that matters, in points.
     pub fn verdict(&self, sides: [&str; 2], margin: f64) -> Verdict {
-        Question { sides, margin }.verdict(self, &[None, None], None)
+        Question { sides, margin, pairs: self }.verdict(&[None, None], None)
     }
 }
 
@@ -99,53 +99,47 @@ pub(super) struct Question<'a> {
     /// The names of the left and the right side.
     pub sides: [&'a str; 2],
     pub margin: f64,
+    pub pairs: &'a Comparison,
 }
 
 impl Question<'_> {
     /// `bots` summarises the games of external bots. `sprt`, if given, replaces the other tests.
-    pub fn verdict(
-        &self,
-        pairs: &Comparison,
-        bots: &[Option<ExternalSummary>; 2],
-        sprt: Option<&SprtReport>,
-    ) -> Verdict {
-        let [left, right] = self.sides;
+    pub fn verdict(self, bots: &[Option<ExternalSummary>; 2], sprt: Option<&SprtReport>) -> Verdict {
+        let Self { sides: [left, right], margin, pairs } = self;
         let bots: Vec<&ExternalSummary> = bots.iter().flatten().collect();
         let troubles: Vec<String> = bots.iter().filter_map(|bot| bot.trouble.clone()).collect();
         let is_broken = bots.iter().any(|bot| bot.is_broken());
-        let has_failed = bots.iter().any(|bot| bot.failed() > 0);
-        let outcome = match sprt {
+        let outcome = match sprt.map(|report| report.decision) {
             _ if is_broken => Outcome::Failed,
             _ if pairs.counts.pairs() == 0 => Outcome::Undecided,
-            Some(report) => match report.decision {
-                SprtDecision::H1 => Outcome::Better,
-                SprtDecision::H0 => Outcome::NotBetter,
-                SprtDecision::Undecided => Outcome::Undecided,
-            },
-            None => self.outcome(pairs),
+            Some(SprtDecision::H1) => Outcome::Better,
+            Some(SprtDecision::H0) => Outcome::NotBetter,
+            Some(SprtDecision::Undecided) => Outcome::Undecided,
+            None => self.outcome(),
         };
         let is_planned = outcome == Outcome::Undecided && pairs.identical_pairs < pairs.pairs_played && sprt.is_none();
         let further = is_planned.then(|| FurtherGames::for_observed(pairs)).flatten();
-        let for_margin = is_planned.then(|| FurtherGames::plan(pairs, pairs.adjusted, self.margin, 0.0)).flatten();
+        let for_margin = is_planned.then(|| FurtherGames::plan(pairs, pairs.adjusted, margin, 0.0)).flatten();
         let helps =
             |games: &FurtherGames| further.is_none_or(|more| more.unit != games.unit || games.count < more.count);
         let further_for_margin = for_margin.filter(helps);
         let claim = match sprt {
-            _ if outcome == Outcome::Failed => format!("So the games do not show how {left} and {right} compare."),
+            _ if is_broken => format!("So the games do not show how {left} and {right} compare."),
             _ if pairs.counts.pairs() == 0 => {
                 format!("No pair of games was played, so {left} and {right} cannot be compared.")
             }
-            Some(report) => self.sequential_claim(report, pairs),
-            None => self.claim(outcome, pairs, [further, further_for_margin]),
+            Some(report) => self.sequential_claim(report),
+            None => self.claim(outcome, [further, further_for_margin]),
         };
-        let counted = (has_failed && !is_broken)
-            .then(|| "Failed games score 0 points and lose to any game that did not fail.".to_owned());
-        let sentences = troubles.iter().map(|trouble| format!("{trouble}.")).chain(counted).chain([claim]);
-        let sentence = sentences.collect::<Vec<String>>().join(" ");
-        Verdict { outcome, margin: self.margin, further, further_for_margin, troubles, sentence }
+        let mut sentence: String = troubles.iter().map(|trouble| format!("{trouble}. ")).collect();
+        if !is_broken && bots.iter().any(|bot| bot.failed() > 0) {
+            sentence += "Failed games score 0 points and lose to any game that did not fail. ";
+        }
+        Verdict { outcome, margin, further, further_for_margin, troubles, sentence: sentence + &claim }
     }
 
-    fn outcome(&self, pairs: &Comparison) -> Outcome {
+    fn outcome(self) -> Outcome {
+        let Self { margin, pairs, .. } = self;
         let (mean, adjusted) = (pairs.score_difference, pairs.adjusted.interval(CONFIDENCE));
         let is_significant = pairs.p_value <= SIGNIFICANCE;
         let net = pairs.counts.wins.cmp(&pairs.counts.losses);
@@ -156,16 +150,15 @@ impl Question<'_> {
             return Outcome::Worse;
         }
         let Interval { low, high, .. } = pairs.adjusted.interval(EQUIVALENCE_CONFIDENCE);
-        if -self.margin < low && high < self.margin { Outcome::Equal } else { Outcome::Undecided }
+        if -margin < low && high < margin { Outcome::Equal } else { Outcome::Undecided }
     }
 
-    fn claim(&self, outcome: Outcome, pairs: &Comparison, further: [Option<FurtherGames>; 2]) -> String {
-        let [left, right] = self.sides;
+    fn claim(self, outcome: Outcome, [further, for_margin]: [Option<FurtherGames>; 2]) -> String {
+        let Self { sides: [left, right], pairs, .. } = self;
         let margin = points(self.margin);
-        let units = if pairs.units < pairs.counts.pairs() {
-            format!(" on {}", counted(pairs.units, "independent unit", "independent units"))
-        } else {
-            String::new()
+        let units = match counted(pairs.units, "independent unit", "independent units") {
+            units if pairs.units < pairs.counts.pairs() => format!(" on {units}"),
+            _ => String::new(),
         };
         let size = format!("{} points per game", signed_points(pairs.score_difference_mean.unwrap_or(0.0)));
         let (counts, games) = (wins_ties_losses(pairs.counts), pairs.pairs_text());
@@ -185,21 +178,23 @@ impl Question<'_> {
                 played => format!("{left} and {right} played identical games in all {played} pairs."),
             },
             _ => {
-                let shown = ["this difference".to_owned(), format!("a difference of {margin} points")];
-                let further = further.into_iter().zip(shown);
-                let further =
-                    further.filter_map(|(games, shown)| Some(format!("about {} would show {shown}", games?.words())));
-                let identical = Some(pairs.identical_pairs).filter(|&count| count > 0);
-                let identical =
-                    identical.map(|count| format!("{} identical games", counted(count, "pair has", "pairs have")));
-                let notes: String = identical.into_iter().chain(further).map(|note| format!("; {note}")).collect();
-                format!("Too few games to tell {left} from {right}: {size}{interval}, {games}{notes}.")
+                let mut claim = format!("Too few games to tell {left} from {right}: {size}{interval}, {games}");
+                if pairs.identical_pairs > 0 {
+                    claim += &format!("; {} identical games", counted(pairs.identical_pairs, "pair has", "pairs have"));
+                }
+                if let Some(games) = further {
+                    claim += &format!("; about {} would show this difference", games.words());
+                }
+                if let Some(games) = for_margin {
+                    claim += &format!("; about {} would show a difference of {margin} points", games.words());
+                }
+                claim + "."
             }
         }
     }
 
-    fn sequential_claim(&self, report: &SprtReport, pairs: &Comparison) -> String {
-        let [left, right] = self.sides;
+    fn sequential_claim(self, report: &SprtReport) -> String {
+        let Self { sides: [left, right], pairs, .. } = self;
         let Sprt { p0, p1, alpha, beta } = report.sprt;
         let (zero, one) = (percent(p0), percent(p1));
         let what = match report.decision {
@@ -287,12 +282,8 @@ impl FurtherGames {
 
     /// Returns the count and the unit as text, as in `40 more pairs`.
     pub fn words(self) -> String {
-        let Self { count, unit } = self;
-        let (one, many) = match unit {
-            GameUnit::Pairs => ("pair", "pairs"),
-            GameUnit::Maps => ("map", "maps"),
-        };
-        format!("{} more {}", points(count as f64), if count == 1 { one } else { many })
+        let noun = if self.unit == GameUnit::Pairs { "pair" } else { "map" };
+        format!("{} more {noun}{}", points(self.count as f64), if self.count == 1 { "" } else { "s" })
     }
 }
 
@@ -305,14 +296,8 @@ fn two_digits_up(count: f64) -> u64 {
 /// Formats the rounded absolute value, with commas as thousands separators.
 fn points(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
 }
 
 fn signed_points(value: f64) -> String {
