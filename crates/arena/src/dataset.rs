@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 use data_encoding::BASE64;
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use super::entrant::Entrant;
@@ -119,14 +119,7 @@ impl ShardHash {
 }
 
 /// The content of a shard's file. In JSON, it is text in base64.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shard(pub Vec<u8>);
-
-impl Serialize for Shard {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&BASE64.encode(&self.0))
-    }
-}
+struct Shard(Vec<u8>);
 
 impl<'de> Deserialize<'de> for Shard {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -141,24 +134,19 @@ struct Spec {
     series: String,
 }
 
+/// A field of the records.
 struct Field {
-    name: &'static str,
-    kind: &'static str,
-    shape: Vec<usize>,
+    /// Its description in the header of the file.
+    text: String,
+    bytes: usize,
 }
 
 impl Field {
-    fn bytes(&self) -> usize {
-        let item_bytes: usize = self.kind[2..].parse().expect("a kind such as <u4, which ends with its size");
-        item_bytes * self.shape.iter().product::<usize>()
-    }
-
-    fn text(&self) -> String {
-        let sides: String = self.shape.iter().map(|side| format!("{side}, ")).collect();
-        match self.shape[..] {
-            [] => format!("('{}', '{}')", self.name, self.kind),
-            _ => format!("('{}', '{}', ({}))", self.name, self.kind, sides.trim_end()),
-        }
+    fn new(name: &str, kind: &str, shape: &[usize]) -> Self {
+        let sides: Vec<String> = shape.iter().map(|side| format!("{side},")).collect();
+        let sides = if shape.is_empty() { String::new() } else { format!(", ({})", sides.join(" ")) };
+        let item_bytes: usize = kind[2..].parse().expect("a kind such as <u4, which ends with its size");
+        Self { text: format!("('{name}', '{kind}'{sides})"), bytes: item_bytes * shape.iter().product::<usize>() }
     }
 }
 
@@ -235,7 +223,7 @@ impl Dataset {
     }
 
     fn shard_header(&self, shard: usize) -> Vec<u8> {
-        let fields: Vec<String> = self.fields().iter().map(Field::text).collect();
+        let fields: Vec<String> = self.fields().into_iter().map(|field| field.text).collect();
         let states = self.shard_states(shard);
         let text = format!("{{'descr': [{}], 'fortran_order': False, 'shape': ({states},), }}", fields.join(", "));
         let mut header = b"\x93NUMPY\x01\x00".to_vec();
@@ -247,7 +235,7 @@ impl Dataset {
     }
 
     pub fn shard_bytes(&self, shard: usize) -> usize {
-        let record: usize = self.fields().iter().map(Field::bytes).sum();
+        let record: usize = self.fields().iter().map(|field| field.bytes).sum();
         self.shard_header(shard).len() + record * self.shard_states(shard) as usize
     }
 
@@ -256,7 +244,7 @@ impl Dataset {
     ///
     /// # Errors
     /// When a planner fails.
-    pub fn shard(&self, shard: usize, mut on_state: impl FnMut() -> bool) -> Result<Option<Shard>, DatasetError> {
+    pub fn shard(&self, shard: usize, mut on_state: impl FnMut() -> bool) -> Result<Option<Vec<u8>>, DatasetError> {
         let mut content = self.shard_header(shard);
         let mut observed = self.observed.clone();
         let mut left = self.shard_states(shard);
@@ -273,10 +261,10 @@ impl Dataset {
                 break;
             }
         }
-        Ok(Some(Shard(content)))
+        Ok(Some(content))
     }
 
-    /// Computes shards for another process. Returns each [`Shard`] as JSON.
+    /// Computes shards for another process. Returns the content of each shard's file in base64, as JSON.
     ///
     /// # Errors
     /// When a shard does not exist or a planner fails.
@@ -285,7 +273,7 @@ impl Dataset {
             if shard >= self.shards() {
                 return Err(DatasetError::Spec(format!("expected a shard below {}, found {shard}", self.shards())));
             }
-            Ok(to_json(&self.shard(shard, || true)?.expect("not abandoned")))
+            Ok(to_json(&BASE64.encode(&self.shard(shard, || true)?.expect("not abandoned"))))
         };
         shards.iter().map(encoded).collect()
     }
@@ -309,10 +297,11 @@ impl Dataset {
             shared: self.spec(),
             next: |count| shards.by_ref().take(count).collect(),
             work: |&shard: &usize, is_stopped: &dyn Fn() -> bool| {
-                self.shard(shard, || {
+                let on_state = || {
                     on_state();
                     !is_stopped()
-                })
+                };
+                Ok(self.shard(shard, on_state)?.map(Shard))
             },
             done: |shard: usize, Shard(content): Shard| {
                 if !self.is_shard(shard, &content) {
@@ -366,7 +355,7 @@ impl Dataset {
         content.extend((game.planner as u16).to_le_bytes());
         observed.set_state(game.map, state.clone());
         let (shape, part) = (observed.shape(), observed.part(game.map..game.map + 1));
-        let length = self.options.observation.sides(shape).iter().product();
+        let length = self.options.observation.format(shape).1.iter().product();
         let words = |length: usize, write: &dyn Fn(&mut [i16])| {
             let mut words = vec![0; length];
             write(&mut words);
@@ -400,44 +389,33 @@ impl Dataset {
         content.extend(final_ticks.iter().chain(&bounds).flat_map(|tick| tick.to_le_bytes()));
     }
 
-    fn fields(&self) -> Vec<Field> {
+    fn fields(&self) -> [Field; 8] {
         let shape = self.observed.shape();
-        let kind = match self.options.observation {
-            Observation::Features | Observation::Compact => "<i2",
-            Observation::Window | Observation::Planes => "|u1",
-        };
-        let field = |name, kind, shape: &[usize]| Field { name, kind, shape: shape.to_vec() };
-        vec![
-            field("game", "<u4", &[]),
-            field("map", "<u2", &[]),
-            field("planner", "<u2", &[]),
-            field("state", "<i2", &[shape.state()]),
-            field("observation", kind, &self.options.observation.sides(shape)),
-            field("outcomes", "|i1", &[MOVES]),
-            field("final_ticks", "<u2", &[MOVES]),
-            field("bounds", "<u2", &[MOVES]),
+        let (kind, sides) = self.options.observation.format(shape);
+        [
+            Field::new("game", "<u4", &[]),
+            Field::new("map", "<u2", &[]),
+            Field::new("planner", "<u2", &[]),
+            Field::new("state", "<i2", &[shape.state()]),
+            Field::new("observation", kind, &sides),
+            Field::new("outcomes", "|i1", &[MOVES]),
+            Field::new("final_ticks", "<u2", &[MOVES]),
+            Field::new("bounds", "<u2", &[MOVES]),
         ]
     }
 }
 
 impl Observation {
-    pub const ALL: [Self; 4] = [Self::Features, Self::Compact, Self::Window, Self::Planes];
+    /// The names of the formats in JSON.
+    pub const NAMES: [&str; 4] = ["features", "compact", "window", "planes"];
 
-    pub const fn name(self) -> &'static str {
+    /// The kind of the numbers, as in NumPy, and the shape of an observation.
+    fn format(self, shape: Shape) -> (&'static str, Vec<usize>) {
         match self {
-            Self::Features => "features",
-            Self::Compact => "compact",
-            Self::Window => "window",
-            Self::Planes => "planes",
-        }
-    }
-
-    fn sides(self, shape: Shape) -> Vec<usize> {
-        match self {
-            Self::Features => vec![Shape::FEATURES],
-            Self::Compact => vec![shape.compact()],
-            Self::Window => shape.windows().to_vec(),
-            Self::Planes => shape.planes().to_vec(),
+            Self::Features => ("<i2", vec![Shape::FEATURES]),
+            Self::Compact => ("<i2", vec![shape.compact()]),
+            Self::Window => ("|u1", shape.windows().to_vec()),
+            Self::Planes => ("|u1", shape.planes().to_vec()),
         }
     }
 }
@@ -470,16 +448,17 @@ mod tests {
 
     #[test]
     fn shards_have_the_announced_size_and_do_not_depend_on_each_other() {
-        for observation in Observation::ALL {
+        for name in Observation::NAMES {
+            let observation = serde_json::from_value(name.into()).expect("a format");
             let whole = dataset(SHARD_STATES + 40, observation, "safest").expect("a dataset");
             assert_eq!((whole.shards(), whole.shard_states(0), whole.shard_states(1)), (2, SHARD_STATES, 40));
             let shard = whole.shard(1, || true).expect("a shard").expect("not abandoned");
-            assert_eq!(shard.0.len(), whole.shard_bytes(1));
-            assert!(whole.is_shard(1, &shard.0) && whole.shard_header(1).len().is_multiple_of(NPY_ALIGNMENT));
+            assert_eq!(shard.len(), whole.shard_bytes(1));
+            assert!(whole.is_shard(1, &shard) && whole.shard_header(1).len().is_multiple_of(NPY_ALIGNMENT));
             let elsewhere = Dataset::from_spec(&whole.spec(), None).expect("a dataset");
             let sent = elsewhere.encoded_shards(&[1]).expect("a shard");
-            let read: Shard = serde_json::from_str(&sent[0]).expect("a shard");
-            assert!(read == shard && !whole.is_shard(0, &shard.0) && !whole.is_shard(2, &shard.0));
+            let Shard(read) = serde_json::from_str(&sent[0]).expect("a shard");
+            assert!(read == shard && !whole.is_shard(0, &shard) && !whole.is_shard(2, &shard));
         }
         let mut states = 0;
         let count = || {

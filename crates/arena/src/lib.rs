@@ -47,7 +47,7 @@ mod verdict;
 
 pub use comparison::{Comparison, pairs};
 pub use csv::csv;
-pub use dataset::{Dataset, DatasetError, DatasetOptions, GAME_STATES, Observation, SHARD_STATES, Shard, ShardHash};
+pub use dataset::{Dataset, DatasetError, DatasetOptions, GAME_STATES, Observation, SHARD_STATES, ShardHash};
 pub use entrant::{Entrant, shown_names};
 pub use eval::{MapEvaluation, MeanCost, PlannerEvaluation, Summary, evaluate};
 pub use external::{

@@ -116,9 +116,8 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
 }
 
 fn observation() -> impl TypedValueParser<Value = Observation> {
-    PossibleValuesParser::new(Observation::ALL.map(Observation::name)).map(|name| {
-        Observation::ALL.into_iter().find(|observation| observation.name() == name).expect("a possible value")
-    })
+    PossibleValuesParser::new(Observation::NAMES)
+        .map(|name| serde_json::from_value(name.into()).expect("a possible value"))
 }
 
 struct Shards<'a> {
