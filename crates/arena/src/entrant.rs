@@ -43,15 +43,19 @@ impl Entrant {
     /// Returns the external bot, or `None` for a planner. Fails if the bot has no command, or if the
     /// text before `=` is not a name.
     pub fn bot(&self) -> Result<Option<ExternalBot>, SeriesError> {
-        match ExternalBot::parse(&self.spec) {
-            Some(bot) if bot.command.is_empty() => Err(SeriesError::NoCommand(self.spec.clone())),
-            Some(bot) => Ok(Some(bot)),
-            None => match self.spec.split_once('=') {
-                Some((name, _)) if self.name.is_none() && !name.contains('(') && !name.starts_with("model:") => {
-                    Err(SeriesError::Name(name.to_owned()))
-                }
-                _ => Ok(None),
-            },
+        let spec = &self.spec;
+        match (ExternalBot::parse(spec), spec.split_once('=')) {
+            (Some(bot), _) if bot.command.is_empty() => {
+                let expected = "expected a command after the colon, as in exec:python bot.py";
+                Err(SeriesError::Invalid(format!("{spec}: {expected}")))
+            }
+            (None, Some((name, _))) if self.name.is_none() && !name.contains('(') && !name.starts_with("model:") => {
+                Err(SeriesError::Invalid(format!(
+                    "{name:?} is not a name for a planner: expected 1 to {NAME_CHARS_MAX} letters, digits and ._@+-, the \
+                     first of them a letter or digit"
+                )))
+            }
+            (bot, _) => Ok(bot),
         }
     }
 

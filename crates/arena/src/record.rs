@@ -34,17 +34,6 @@ impl SourceCounts {
             Source::Fallback => self.fallback += 1,
         }
     }
-
-    pub fn total(self) -> u32 {
-        self.plan + self.search + self.fallback
-    }
-}
-
-impl From<&ExternalRecord> for SourceCounts {
-    /// Counts commands of an external bot as searches, and ticks without a command as fallbacks.
-    fn from(record: &ExternalRecord) -> Self {
-        Self { plan: 0, search: record.commands, fallback: record.missed_ticks }
-    }
 }
 
 /// Histogram of decision times, rounded to two significant digits; the maximum is exact.
@@ -262,13 +251,7 @@ impl GameRecord {
     }
 
     pub fn decisions(&self) -> u32 {
-        self.sources.total()
-    }
-
-    /// The record without decision times and cost, which differ between runs.
-    #[must_use]
-    pub fn without_times(self) -> Self {
-        Self { times: Times::default(), cost: Cost::default(), ..self }
+        self.sources.plan + self.sources.search + self.sources.fallback
     }
 }
 
@@ -276,6 +259,13 @@ impl GameRecord {
 mod tests {
     use super::*;
     use getaway::game::Move;
+
+    impl GameRecord {
+        /// The record without decision times and cost, which differ between runs.
+        pub fn without_times(self) -> Self {
+            Self { times: Times::default(), cost: Cost::default(), ..self }
+        }
+    }
 
     #[test]
     fn times_are_counted_and_quantiles_computed() {

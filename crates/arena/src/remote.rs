@@ -3,6 +3,7 @@
 //! Guarantees: if the budget has no time limit, a built-in planner's game has the same record on
 //! every machine, except for its times and cost. A process with another build refuses the work.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,10 @@ impl LadderJob {
     }
 }
 
+fn invalid(error: impl Display) -> SeriesError {
+    SeriesError::Invalid(format!("the series: {error}"))
+}
+
 impl Series {
     /// Returns the series as JSON for [`Series::from_spec`], without the folder for logs.
     pub fn spec(&self) -> String {
@@ -73,16 +78,15 @@ impl Series {
 
     /// Reads a series from JSON. `host` finds external planners.
     pub fn from_spec(spec: &str, host: Option<&dyn PlannerHost>) -> Result<Self, SeriesError> {
-        let spec: Spec = serde_json::from_str(spec).map_err(|error| SeriesError::Spec(error.to_string()))?;
+        let spec: Spec = serde_json::from_str(spec).map_err(invalid)?;
         let Spec { version, maps, options, external } = spec;
-        check_build(&version).map_err(SeriesError::Spec)?;
+        check_build(&version).map_err(invalid)?;
         Ok(Self::with_host(&maps, options, host)?.with_external(external))
     }
 
     /// Plays the games listed in a JSON array, in this thread. Returns one line of JSON per game.
     pub fn play_lines(&self, games: &str, host: Option<&dyn PlannerHost>) -> Result<Vec<String>, SeriesError> {
-        let games: Vec<RemoteGame> =
-            serde_json::from_str(games).map_err(|error| SeriesError::Spec(error.to_string()))?;
+        let games: Vec<RemoteGame> = serde_json::from_str(games).map_err(invalid)?;
         let bots = ExternalHost::new(self.external().clone());
         games.into_iter().map(|game| self.play_line(game, host, &bots)).collect()
     }
@@ -99,7 +103,7 @@ impl Series {
         };
         let series = of_ladder.as_ref().unwrap_or(self);
         let game = if index < series.len() { series.play_one(index, bots, &|| false)? } else { None };
-        game.as_ref().map(to_json).ok_or_else(|| SeriesError::Spec(format!("no game {index}")))
+        game.as_ref().map(to_json).ok_or_else(|| invalid(format!("no game {index}")))
     }
 }
 

@@ -44,19 +44,9 @@ pub struct SeriesOptions {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SeriesError {
-    #[error("two maps are named {0}: map names must be unique")]
-    MapTwice(String),
-    #[error("two planners are named {0}: expected NAME=PLANNER with different names")]
-    PlannerTwice(String),
-    #[error(
-        "{0:?} is not a name for a planner: expected 1 to {NAME_CHARS_MAX} letters, digits and ._@+-, the first of them a \
-         letter or digit"
-    )]
-    Name(String),
-    #[error("{0}: expected a command after the colon, as in exec:python bot.py")]
-    NoCommand(String),
-    #[error("the series: {0}")]
-    Spec(String),
+    /// The list of maps or planners, the name or command of an entrant, or the JSON of a series is invalid.
+    #[error("{0}")]
+    Invalid(String),
     #[error(transparent)]
     Workers(#[from] WorkerError),
     /// The log of an external bot cannot be written.
@@ -136,7 +126,7 @@ impl Series {
     ) -> Result<Self, SeriesError> {
         let mut map_names = HashSet::new();
         if let Some(map) = maps.iter().find(|map| !map_names.insert(&map.name)) {
-            return Err(SeriesError::MapTwice(map.name.clone()));
+            return Err(SeriesError::Invalid(format!("two maps are named {}: map names must be unique", map.name)));
         }
         let prepare = |map: &Map| {
             let name = map.name.clone();
@@ -164,8 +154,10 @@ impl Series {
         let (mut labels, mut players) = (HashSet::new(), Vec::new());
         for entrant in &entrants {
             players.push(PlayerSpec::find(entrant, host)?);
-            if !labels.insert(entrant.label()) {
-                return Err(SeriesError::PlannerTwice(entrant.label().to_owned()));
+            let label = entrant.label();
+            if !labels.insert(label) {
+                let expected = "expected NAME=PLANNER with different names";
+                return Err(SeriesError::Invalid(format!("two planners are named {label}: {expected}")));
             }
         }
         let names = shown_names(&entrants);

@@ -14,7 +14,7 @@ use super::{
     SILENT_TICKS_MAX, Stopped, Transport,
 };
 use crate::game::{Answer, PlayedGame, TEAM};
-use crate::record::{Cost, ExternalRecord, Failure, FailureKind, GameRecord};
+use crate::record::{Cost, ExternalRecord, Failure, FailureKind, GameRecord, SourceCounts};
 use getaway::game::{Action, FIRST_TICK, State, World};
 use getaway::protocol::{ClientFrame, Command, MessageWriter};
 use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, shortened};
@@ -436,8 +436,9 @@ impl<'a> Play<'a> {
             self.record.missed_ticks += 1;
             self.step(&[]);
         }
-        let (sources, external) = ((&self.record).into(), Some(self.record));
-        let record = GameRecord { sources, external, ..self.played.record };
+        // A command counts as a search, and a tick without a command as a fallback.
+        let sources = SourceCounts { plan: 0, search: self.record.commands, fallback: self.record.missed_ticks };
+        let record = GameRecord { sources, external: Some(self.record), ..self.played.record };
         PlayedGame { record, ..self.played }.finish(self.game.world)
     }
 }
