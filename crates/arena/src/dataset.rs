@@ -295,22 +295,22 @@ impl Dataset {
         let mut shards = shards.iter().copied();
         let jobs = Jobs {
             shared: self.spec(),
-            next: |count| shards.by_ref().take(count).collect(),
-            work: |&shard: &usize, is_stopped: &dyn Fn() -> bool| {
+            next: &mut |count| shards.by_ref().take(count).collect(),
+            work: &|&shard: &usize, is_stopped| {
                 let on_state = || {
                     on_state();
                     !is_stopped()
                 };
                 Ok(self.shard(shard, on_state)?.map(Shard))
             },
-            done: |shard: usize, Shard(content): Shard| {
+            done: &mut |shard, Shard(content)| {
                 if !self.is_shard(shard, &content) {
                     return Err(WorkerError::Process(format!("expected shard {shard}, found other data")));
                 }
                 Ok(on_shard(shard, &content))
             },
         };
-        workers.run(stop, jobs)
+        jobs.run(workers, stop)
     }
 
     /// True if the shard exists and the content has the shard's length and header.

@@ -280,18 +280,18 @@ impl Series {
         let mut missing = missing.into_iter().filter(|&index| is_wanted(index));
         let jobs = Jobs {
             shared: self.spec(),
-            next: |count| {
+            next: &mut |count| {
                 wait();
                 missing.by_ref().take(count).collect()
             },
-            work: |&index: &usize, is_stopped: &dyn Fn() -> bool| self.play_one(index, &host, is_stopped),
-            done: |index: usize, game| {
+            work: &|&index: &usize, is_stopped| self.play_one(index, &host, is_stopped),
+            done: &mut |index, game| {
                 let unknown = || WorkerError::Process(format!("unknown game {index}"));
                 *games.get_mut(index).ok_or_else(unknown)? = Some(game);
                 Ok(on_game(index, games))
             },
         };
-        workers.run(stop, jobs)
+        jobs.run(workers, stop)
     }
 
     /// Plays a game. Returns `None` if the game was abandoned.

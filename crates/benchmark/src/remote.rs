@@ -81,11 +81,11 @@ pub fn run_all<B>(
     let mut indices = 0..instances.len();
     let jobs = Jobs {
         shared: spec(benchmark, instances, settings)?,
-        next: |count| indices.by_ref().take(count).collect(),
-        work: |&index: &usize, _: &dyn Fn() -> bool| {
+        next: &mut |count| indices.by_ref().take(count).collect(),
+        work: &|&index: &usize, _| {
             run(benchmark, instances[index], &solver, limits).map(|answer| Some(Returned::Checked(answer)))
         },
-        done: |index: usize, returned| {
+        done: &mut |index, returned| {
             let unknown = || WorkerError::Process(format!("unknown instance {index}"));
             let &instance = instances.get(index).ok_or_else(unknown)?;
             let answer = match returned {
@@ -95,7 +95,7 @@ pub fn run_all<B>(
             Ok(on_answer(instance, answer))
         },
     };
-    workers.run(stop, jobs)
+    jobs.run(workers, stop)
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use std::io::{self, BufRead, Write};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -62,101 +61,21 @@ impl WorkerError {
     }
 }
 
+/// Does a job on a thread of this process. May return `None` once its second argument returns true.
+pub type Work<'a, Job, R, E> = dyn Fn(&Job, &dyn Fn() -> bool) -> Result<Option<R>, E> + Sync + 'a;
+
 /// The jobs of a run.
-pub struct Jobs<Next, Work, Done> {
+pub struct Jobs<'a, Job, R, B, E> {
     /// The data that all jobs share, as the line of JSON that another process reads first.
     pub shared: String,
     /// Returns at most as many jobs as are wanted, or none if no job is available at present. If no
     /// job is in progress, there are then no further jobs. Called at least every 50 ms, with 0 if no
     /// job is wanted, so that a run can do other work.
-    pub next: Next,
-    /// Does a job on a thread of this process. May return `None` once its second argument returns
-    /// true.
-    pub work: Work,
-    /// Gets each job with its result. Like `next`, runs on the thread that calls [`Workers::run`].
+    pub next: &'a mut dyn FnMut(usize) -> Vec<Job>,
+    pub work: &'a Work<'a, Job, R, E>,
+    /// Gets each job with its result. Like `next`, runs on the thread that calls [`Jobs::run`].
     /// Fails if another process returned an invalid job or result.
-    pub done: Done,
-}
-
-impl Workers {
-    /// Runs jobs until there are no more, `done` breaks, or `stop` is set. Once `stop` is set, no
-    /// more jobs start. Threads then abandon their jobs; errors of another process are ignored, and
-    /// the run ends after its next result or within 50 ms.
-    pub fn run<Job, R, B, E>(
-        self,
-        stop: &AtomicBool,
-        jobs: Jobs<
-            impl FnMut(usize) -> Vec<Job>,
-            impl Fn(&Job, &dyn Fn() -> bool) -> Result<Option<R>, E> + Sync,
-            impl FnMut(Job, R) -> Result<ControlFlow<B>, WorkerError>,
-        >,
-    ) -> Result<ControlFlow<B>, E>
-    where
-        Job: Serialize + DeserializeOwned + Send,
-        R: DeserializeOwned + Send,
-        E: From<WorkerError> + Send,
-    {
-        let Jobs { shared, next, work, done } = jobs;
-        match self {
-            Self::Process(channel) => Ok(channel.run(&shared, stop, next, done)?),
-            Self::Threads(threads) => run_on_threads(threads.max(1), stop, next, work, done),
-        }
-    }
-}
-
-fn run_on_threads<Job: Send, R: Send, B, E: From<WorkerError> + Send>(
-    threads: usize,
-    stop: &AtomicBool,
-    mut next: impl FnMut(usize) -> Vec<Job>,
-    work: impl Fn(&Job, &dyn Fn() -> bool) -> Result<Option<R>, E> + Sync,
-    mut done: impl FnMut(Job, R) -> Result<ControlFlow<B>, WorkerError>,
-) -> Result<ControlFlow<B>, E> {
-    let ended = AtomicBool::new(false);
-    let is_stopped = || stop.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed);
-    let (to_workers, jobs) = mpsc::channel();
-    let (from_worker, results) = mpsc::channel();
-    let jobs = Mutex::new(jobs);
-    let work_all = |from_worker: mpsc::Sender<(Job, Result<Option<R>, E>)>| {
-        let next = || jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        while let Ok(job) = next() {
-            let result = work(&job, &is_stopped);
-            // Sending fails if the run has ended.
-            let _ = from_worker.send((job, result));
-        }
-    };
-    thread::scope(|scope| {
-        let to_workers = to_workers;
-        for _ in 0..threads {
-            let (from_worker, work_all) = (from_worker.clone(), &work_all);
-            let started = thread::Builder::new().spawn_scoped(scope, move || work_all(from_worker));
-            started.map_err(WorkerError::Threads)?;
-        }
-        let mut in_progress = 0;
-        let flow = loop {
-            // Asks only for jobs that start at once, because later jobs may depend on their results.
-            let wanted = if is_stopped() { 0 } else { threads - in_progress };
-            for job in if wanted > 0 { next(wanted) } else { Vec::new() } {
-                in_progress += 1;
-                to_workers.send(job).expect("the threads wait for jobs");
-            }
-            next(0);
-            if in_progress == 0 {
-                break Ok(ControlFlow::Continue(()));
-            }
-            let Ok((job, result)) = results.recv_timeout(ASK_INTERVAL) else { continue };
-            in_progress -= 1;
-            let flow = match result {
-                Ok(Some(result)) => done(job, result).map_err(E::from),
-                Ok(None) => continue,
-                Err(error) => Err(error),
-            };
-            if !matches!(flow, Ok(ControlFlow::Continue(()))) {
-                break flow;
-            }
-        };
-        ended.store(true, Ordering::Relaxed);
-        flow
-    })
+    pub done: &'a mut dyn FnMut(Job, R) -> Result<ControlFlow<B>, WorkerError>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -167,15 +86,66 @@ enum Message<Job, Result> {
     Error(String),
 }
 
-impl Channel {
-    fn run<Job: Serialize + DeserializeOwned, R: DeserializeOwned, B>(
-        self,
-        shared: &str,
-        stop: &AtomicBool,
-        mut next: impl FnMut(usize) -> Vec<Job>,
-        mut done: impl FnMut(Job, R) -> Result<ControlFlow<B>, WorkerError>,
-    ) -> Result<ControlFlow<B>, WorkerError> {
-        let Self { input, mut output, process } = self;
+impl<Job, R, B, E> Jobs<'_, Job, R, B, E>
+where
+    Job: Serialize + DeserializeOwned + Send,
+    R: DeserializeOwned + Send,
+    E: From<WorkerError> + Send,
+{
+    /// Runs jobs until there are no more, `done` breaks, or `stop` is set. Once `stop` is set, no
+    /// more jobs start. Threads then abandon their jobs; errors of another process are ignored, and
+    /// the run ends after its next result or within 50 ms.
+    pub fn run(self, workers: Workers, stop: &AtomicBool) -> Result<ControlFlow<B>, E> {
+        match workers {
+            Workers::Threads(threads) => self.run_on_threads(threads.max(1), stop),
+            Workers::Process(channel) => Ok(self.run_in_process(channel, stop)?),
+        }
+    }
+
+    /// Runs each job on a thread of its own, and at most `threads` jobs at a time.
+    fn run_on_threads(self, threads: usize, stop: &AtomicBool) -> Result<ControlFlow<B>, E> {
+        let Self { next, work, done, .. } = self;
+        let ended = AtomicBool::new(false);
+        let is_stopped = || stop.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed);
+        let (sender, results) = mpsc::channel();
+        thread::scope(|scope| {
+            let mut in_progress = 0;
+            let mut exchange = || {
+                loop {
+                    // Asks only for jobs that start at once, because later jobs may depend on their results.
+                    let wanted = if is_stopped() { 0 } else { threads - in_progress };
+                    for job in if wanted > 0 { next(wanted) } else { Vec::new() } {
+                        let (sender, is_stopped) = (sender.clone(), &is_stopped);
+                        let run = move || {
+                            let result = work(&job, is_stopped);
+                            // Sending fails if the run has ended.
+                            let _ = sender.send((job, result));
+                        };
+                        thread::Builder::new().spawn_scoped(scope, run).map_err(WorkerError::Threads)?;
+                        in_progress += 1;
+                    }
+                    next(0);
+                    if in_progress == 0 {
+                        return Ok(ControlFlow::Continue(()));
+                    }
+                    let Ok((job, result)) = results.recv_timeout(ASK_INTERVAL) else { continue };
+                    in_progress -= 1;
+                    let Some(result) = result? else { continue };
+                    let flow = done(job, result)?;
+                    if flow.is_break() {
+                        return Ok(flow);
+                    }
+                }
+            };
+            let flow = exchange();
+            ended.store(true, Ordering::Relaxed);
+            flow
+        })
+    }
+
+    fn run_in_process(self, channel: Channel, stop: &AtomicBool) -> Result<ControlFlow<B>, WorkerError> {
+        let Self { shared, next, done, .. } = self;
+        let Channel { input, mut output, process } = channel;
         let is_stopped = || stop.load(Ordering::Relaxed);
         let (sender, lines) = mpsc::sync_channel(1);
         // Lines have no deadline, so a thread waits for them. It ends when the process does.
@@ -236,11 +206,16 @@ mod tests {
         let output = Box::new(file.reopen().expect("the file"));
         let channel = Channel { input: Box::new(script.as_bytes()), output, process: Box::new(()) };
         let (mut jobs, mut results) = (0..3, Vec::new());
-        let next = |count| jobs.by_ref().take(count).collect();
-        let flow = channel.run("{}", &AtomicBool::new(false), next, |job: usize, result: f64| {
-            results.push((job, result));
-            Ok(ControlFlow::<()>::Continue(()))
-        });
+        let jobs = Jobs {
+            shared: "{}".to_owned(),
+            next: &mut |count| jobs.by_ref().take(count).collect(),
+            work: &|_, _| Ok(None),
+            done: &mut |job: usize, result: f64| {
+                results.push((job, result));
+                Ok(ControlFlow::<()>::Continue(()))
+            },
+        };
+        let flow: Result<_, WorkerError> = jobs.run(Workers::Process(channel), &AtomicBool::new(false));
         (flow.map(|_| results).map_err(|error| error.to_string()), fs::read_to_string(file.path()).expect("text"))
     }
 
@@ -273,13 +248,14 @@ mod tests {
                 Some(failing) if failing == job => Err(WorkerError::process("no")),
                 _ => Ok(Some(job)),
             };
-            let done = |job, result: usize| {
+            let mut done = |job, result: usize| {
                 assert_eq!(job, result);
                 sum += result;
                 Ok(ControlFlow::<()>::Continue(()))
             };
-            let jobs = Jobs { shared: String::new(), next: |count| jobs.by_ref().take(count).collect(), work, done };
-            let flow = Workers::Threads(3).run(&AtomicBool::new(false), jobs);
+            let mut next = |count| jobs.by_ref().take(count).collect();
+            let jobs = Jobs { shared: String::new(), next: &mut next, work: &work, done: &mut done };
+            let flow = jobs.run(Workers::Threads(3), &AtomicBool::new(false));
             flow.map(|_| sum).map_err(|error| error.to_string())
         };
         assert_eq!(run(None), Ok(4950));

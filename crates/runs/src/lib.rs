@@ -8,7 +8,7 @@ use std::hash::Hasher;
 
 use fnv::FnvHasher;
 
-pub use jobs::{BUILD, Channel, Jobs, WorkerError, Workers, check_build};
+pub use jobs::{BUILD, Channel, Jobs, Work, WorkerError, Workers, check_build};
 pub use journal::{FileKind, Journal, JournalError, lock, partial_file};
 
 /// Returns the 64-bit FNV-1a hash of the concatenated parts.

@@ -111,7 +111,7 @@ pub fn run_ladder(
         shared,
         // Starts games before it reports others. If no game is in progress, waits for one, because the
         // workers would end otherwise.
-        next: |count| loop {
+        next: &mut |count| loop {
             let mut run = run.borrow_mut();
             let games = run.start(count, ahead_min);
             if !games.is_empty() {
@@ -129,13 +129,13 @@ pub fn run_ladder(
             drop(run);
             thread::sleep(POLL_INTERVAL);
         },
-        work: |game: &LadderJob, is_stopped: &dyn Fn() -> bool| game.play(&host, is_stopped),
-        done: |_: LadderJob, record| {
+        work: &|game: &LadderJob, is_stopped| game.play(&host, is_stopped),
+        done: &mut |_, record| {
             run.borrow_mut().save(Event::Game(Box::new(record)));
             Ok(ControlFlow::<()>::Continue(()))
         },
     };
-    let result: Result<_, SeriesError> = workers.run(&ended, jobs);
+    let result: Result<_, SeriesError> = jobs.run(workers, &ended);
     let mut run = run.into_inner();
     // Try once more to write the unsaved events.
     run.save_again();
