@@ -25,31 +25,25 @@ pub struct RatedPairs {
     pub map: usize,
     /// Indices of the two planners.
     pub sides: [usize; 2],
-    /// Wins of the first planner plus half the ties.
-    pub points: f64,
-    pub pairs: f64,
-}
-
-impl RatedPairs {
-    pub fn of(map: usize, sides: [usize; 2], counts: WinDrawLoss) -> Self {
-        let points = counts.wins as f64 + counts.ties as f64 / 2.0;
-        Self { map, sides, points, pairs: counts.pairs() as f64 }
-    }
+    /// Counts of the pairs that the first planner won, tied and lost.
+    pub counts: WinDrawLoss,
 }
 
 /// Returns the rating of each planner with its confidence interval.
 ///
 /// ```
 /// use getaway_arena::{RatedPairs, ratings};
+/// use getaway_runs::stats::WinDrawLoss;
 ///
 /// // Three wins in four pairs on each of twenty maps: 191 points apart.
-/// let pairs: Vec<RatedPairs> =
-///     (0..20).map(|map| RatedPairs { map, sides: [0, 1], points: 3.0, pairs: 4.0 }).collect();
+/// let counts = WinDrawLoss { wins: 3, ties: 0, losses: 1 };
+/// let pairs: Vec<RatedPairs> = (0..20).map(|map| RatedPairs { map, sides: [0, 1], counts }).collect();
 /// let found = ratings(2, &pairs);
 /// assert!((found[0].estimate - found[1].estimate - 191.0).abs() < 4.0);
 /// assert!(found[0].low > 0.0 && found[1].high < 0.0);
 /// ```
 pub fn ratings(planners: usize, pairs: &[RatedPairs]) -> Vec<Interval> {
+    let pairs: &Vec<RatedPairs> = &pairs.iter().copied().filter(|pairs| pairs.counts.pairs() > 0).collect();
     let mut strengths = vec![0.0; planners];
     for _ in 0..STEPS_MAX {
         let mut slope = gradient(&strengths, pairs);
@@ -96,8 +90,9 @@ fn dot(one: &[f64], other: &[f64]) -> f64 {
 
 fn gradient<'a>(strengths: &[f64], pairs: impl IntoIterator<Item = &'a RatedPairs>) -> Vec<f64> {
     let mut gradient = vec![0.0; strengths.len()];
-    for &RatedPairs { sides: [one, other], points, pairs, .. } in pairs {
-        let surplus = points - pairs * logistic(strengths[one] - strengths[other]);
+    for &RatedPairs { sides: [one, other], counts, .. } in pairs {
+        let points = counts.wins as f64 + counts.ties as f64 / 2.0;
+        let surplus = points - counts.pairs() as f64 * logistic(strengths[one] - strengths[other]);
         gradient[one] += surplus;
         gradient[other] -= surplus;
     }
@@ -110,8 +105,8 @@ fn information(strengths: &[f64], pairs: &[RatedPairs]) -> Vec<Vec<f64>> {
     for (planner, &strength) in strengths.iter().enumerate() {
         information[planner][planner] = PRIOR_PAIRS * weight(strength);
     }
-    for &RatedPairs { sides: [one, other], pairs, .. } in pairs {
-        let weight = pairs * weight(strengths[one] - strengths[other]);
+    for &RatedPairs { sides: [one, other], counts, .. } in pairs {
+        let weight = counts.pairs() as f64 * weight(strengths[one] - strengths[other]);
         information[one][one] += weight;
         information[other][other] += weight;
         information[one][other] -= weight;
@@ -147,11 +142,8 @@ mod tests {
 
     use super::*;
 
-    fn results(table: &[(usize, usize, f64, f64)]) -> Vec<RatedPairs> {
-        table
-            .iter()
-            .map(|&(one, other, points, pairs)| RatedPairs { map: 0, sides: [one, other], points, pairs })
-            .collect()
+    fn pairs(map: usize, sides: [usize; 2], wins: u64, losses: u64) -> RatedPairs {
+        RatedPairs { map, sides, counts: WinDrawLoss { wins, ties: 0, losses } }
     }
 
     #[test]
@@ -172,11 +164,10 @@ mod tests {
         let mut table = Vec::new();
         for (one, row) in wins.iter().enumerate() {
             for (other, &won) in row.iter().enumerate().skip(one + 1) {
-                let (won, lost) = (f64::from(won), f64::from(wins[other][one]));
-                table.push((one, other, won, won + lost));
+                table.push(pairs(0, [one, other], won, wins[other][one]));
             }
         }
-        let found = ratings(7, &results(&table));
+        let found = ratings(7, &table);
         let printed = [1.58, 1.44, 1.29, 1.25, 1.11, 0.68, 0.0];
         for (team, expected) in printed.into_iter().enumerate() {
             let logit = (found[team].estimate - found[6].estimate) / POINTS_PER_LOGIT;
@@ -187,11 +178,11 @@ mod tests {
 
     #[test]
     fn planner_that_wins_every_pair_has_a_finite_rating_and_a_wide_interval() {
-        let found = ratings(2, &results(&[(0, 1, 10.0, 10.0)]));
+        let found = ratings(2, &[pairs(0, [0, 1], 10, 0)]);
         assert!(found[0].estimate > 100.0 && found[0].estimate < 2000.0, "{found:?}");
         assert!(found[0].high - found[0].low > 300.0, "{found:?}");
         assert_eq!(found[0].estimate, -found[1].estimate);
-        let alone = ratings(3, &results(&[(0, 1, 1.0, 2.0)]));
+        let alone = ratings(3, &[pairs(0, [0, 1], 1, 1)]);
         assert!(alone.iter().all(|rating| rating.estimate.abs() < 1e-6), "a planner without pairs has the mean rating");
     }
 
@@ -202,17 +193,17 @@ mod tests {
         let (mut hits, mut intervals) = (0, 0);
         for _ in 0..TOURNAMENTS {
             // Each of the four planners has one strength per map, for all ten samples.
-            let mut pairs = Vec::new();
+            let mut results = Vec::new();
             for map in 0..15 {
                 let talents: [f64; 4] = random.random();
                 for one in 0..4 {
                     for other in one + 1..4 {
-                        let points = if talents[one] > talents[other] { 9.0 } else { 1.0 };
-                        pairs.push(RatedPairs { map, sides: [one, other], points, pairs: 10.0 });
+                        let wins = if talents[one] > talents[other] { 9 } else { 1 };
+                        results.push(pairs(map, [one, other], wins, 10 - wins));
                     }
                 }
             }
-            for rating in ratings(4, &pairs) {
+            for rating in ratings(4, &results) {
                 intervals += 1;
                 hits += u32::from(rating.low <= 0.0 && 0.0 <= rating.high);
             }

@@ -144,9 +144,8 @@ impl Tournament {
             let ([left, right], Match { overall, maps, .. }) = (pair.sides, match_of(pair, pair.sides));
             counts[left] = counts[left].plus(overall.counts);
             counts[right] = counts[right].plus(overall.counts.reversed());
-            let of_maps = maps.iter().map(|map| map.comparison.counts).enumerate();
-            let of_maps = of_maps.filter(|(_, counts)| counts.pairs() > 0);
-            rated.extend(of_maps.map(|(map, counts)| RatedPairs::of(map, pair.sides, counts)));
+            let counts = maps.iter().map(|map| map.comparison.counts).enumerate();
+            rated.extend(counts.map(|(map, counts)| RatedPairs { map, sides: pair.sides, counts }));
         }
         let ratings = ratings(names.len(), &rated);
         let mut order: Vec<usize> = (0..names.len()).collect();

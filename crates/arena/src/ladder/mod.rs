@@ -306,7 +306,7 @@ impl Ladder {
             let units = [left, right].map(|index| self.members[index].next_unit());
             let behind = if units[0] <= units[1] { left } else { right };
             let played = units[0].min(units[1]);
-            if played >= self.units_max || self.pair(left, right).is_closed() {
+            if played >= self.units_max || self.pair(left, right).result() != PairResult::Open {
                 continue;
             }
             // The variance of the next result, divided by one plus the number of results so far.
@@ -352,7 +352,8 @@ impl Ladder {
         let mut rated = Vec::new();
         for (later, pairs) in self.pairs.iter().enumerate() {
             for (earlier, pair) in pairs.iter().enumerate() {
-                rated.extend(pair.maps().map(|(map, counts)| RatedPairs::of(map, [earlier, later], counts)));
+                let counts = pair.by_map.iter().copied().enumerate();
+                rated.extend(counts.map(|(map, counts)| RatedPairs { map, sides: [earlier, later], counts }));
             }
         }
         ratings(self.members.len(), &rated)

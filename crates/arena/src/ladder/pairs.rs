@@ -15,6 +15,7 @@ pub(super) struct Played {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairResult {
+    /// The pair needs more games.
     Open,
     /// This entrant is better than the other.
     Better,
@@ -28,8 +29,9 @@ pub enum PairResult {
 /// The results of two entrants on all units before the first that one of them has not played.
 #[derive(Debug)]
 pub(super) struct PairState {
-    by_map: Vec<WinDrawLoss>,
-    counts: WinDrawLoss,
+    /// Wins, ties and losses, in distinct pairs of games, of the entrant that was added earlier.
+    pub counts: WinDrawLoss,
+    pub by_map: Vec<WinDrawLoss>,
     /// The first unit that has not been processed yet.
     next_unit: usize,
     /// Distinct pairs of games, as hashes of map and moves.
@@ -79,19 +81,5 @@ impl PairState {
             _ if self.repeats >= 2 * self.by_map.len() => PairResult::Exhausted,
             _ => PairResult::Open,
         }
-    }
-
-    /// True if the pair needs no more games: it is decided or exhausted.
-    pub fn is_closed(&self) -> bool {
-        self.result() != PairResult::Open
-    }
-
-    /// Wins, ties and losses, in distinct pairs of games, of the entrant that was added earlier.
-    pub fn counts(&self) -> WinDrawLoss {
-        self.counts
-    }
-
-    pub fn maps(&self) -> impl Iterator<Item = (usize, WinDrawLoss)> + '_ {
-        self.by_map.iter().copied().enumerate().filter(|(_, counts)| counts.pairs() > 0)
     }
 }

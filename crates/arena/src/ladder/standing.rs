@@ -103,7 +103,7 @@ impl Ladder {
         let is_open = |pair: &(usize, usize)| result(pair.0, pair.1) == PairResult::Open;
         let row = |index: usize, place: Option<usize>, next: Option<usize>| {
             let counts = (0..self.members.len()).filter(|&other| other != index).map(|other| {
-                let counts = self.pair(index, other).counts();
+                let counts = self.pair(index, other).counts;
                 if index < other { counts } else { counts.reversed() }
             });
             let Member { row, totals, .. } = &self.members[index];
@@ -138,7 +138,7 @@ impl Ladder {
             let older = (0..newer).rev().find(|&older| base_name(&self.members[older].row.name) == base)?;
             let pair = self.pair(older, newer);
             let (newer, older) = (self.members[newer].row.name.clone(), self.members[older].row.name.clone());
-            Some(VersionTest { newer, older, result: oriented(pair.result(), false), counts: pair.counts().reversed() })
+            Some(VersionTest { newer, older, result: oriented(pair.result(), false), counts: pair.counts.reversed() })
         };
         (0..self.members.len()).filter_map(test).collect()
     }
