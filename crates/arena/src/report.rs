@@ -1,7 +1,5 @@
 //! Renders a series as a self-contained HTML page that works offline.
 
-use std::fmt::Write as _;
-
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -12,7 +10,7 @@ use super::matches::Match;
 use super::record::{GameRecord, Times};
 use super::series::{Games, Series};
 use super::sprt::SprtReport;
-use super::tournament::{Tournament, TournamentPair};
+use super::tournament::Tournament;
 use super::verdict::Outcome;
 use getaway::game::LAST_TICK;
 use getaway::protocol::to_json;
@@ -66,13 +64,11 @@ pub struct ReportReplays {
 impl ReportReplays {
     /// Each replay gets its own script element, so that the page parses a replay only to show it.
     fn html(&self) -> String {
-        let mut html = String::new();
-        let mut add = |id: &str, json: &str| {
-            let _ = writeln!(html, "<script type=\"application/json\" id=\"{id}\">{json}</script>");
-        };
-        add("viewer", &for_script(&to_json(&self.viewer)));
-        self.replays.iter().enumerate().for_each(|(index, replay)| add(&format!("replay-{index}"), replay));
-        html
+        let script =
+            |id: String, json: &str| format!("<script type=\"application/json\" id=\"{id}\">{json}</script>\n");
+        let viewer = script("viewer".to_owned(), &for_script(&to_json(&self.viewer)));
+        let replays = self.replays.iter().enumerate().map(|(index, json)| script(format!("replay-{index}"), json));
+        std::iter::once(viewer).chain(replays).collect()
     }
 }
 
@@ -99,8 +95,7 @@ struct Data<'a> {
     games: Vec<GameRow>,
 }
 
-/// `sides` are the indices of the two planners. Wins of the first planner raise the likelihood ratio.
-fn sprt_curve(sides: [usize; 2], SprtReport { ratios, low, high, .. }: &SprtReport) -> Value {
+fn sprt_curve(SprtReport { sides, ratios, low, high, .. }: &SprtReport) -> Value {
     let ratios: Vec<f64> = ratios.iter().map(|ratio| (ratio * 1e3).round() / 1e3).collect();
     json!({ "sides": sides, "ratios": ratios, "low": low, "high": high })
 }
@@ -120,18 +115,12 @@ pub fn report(
     text: ReportText<'_>,
     command_of: impl Fn(usize) -> Option<String>,
 ) -> String {
-    let of_pair = |pair: &TournamentPair| {
-        let [one, other] = pair.sides;
-        let sides = if *pair.sprt_left.as_ref()? == pair.left { [one, other] } else { [other, one] };
-        Some(sprt_curve(sides, pair.sprt.as_ref()?))
-    };
-    let (outcome, tournament, sprt) = match judgement {
+    let (outcome, tournament, sprt): (_, _, Vec<&SprtReport>) = match judgement {
         Judgement::Evaluation => (None, None, Vec::new()),
-        Judgement::Battle(battle) => {
-            let sprt = battle.sprt.iter().map(|sprt| sprt_curve([0, 1], sprt)).collect();
-            (Some(battle.verdict.outcome), None, sprt)
+        Judgement::Battle(battle) => (Some(battle.verdict.outcome), None, battle.sprt.iter().collect()),
+        Judgement::Tournament(found) => {
+            (None, Some(found), found.pairs.iter().filter_map(|pair| pair.sprt.as_ref()).collect())
         }
-        Judgement::Tournament(found) => (None, Some(found), found.pairs.iter().filter_map(of_pair).collect()),
     };
     let (maps, planners) = (0..series.maps().len(), 0..series.options().planners.len());
     let times = |planner: usize, map: usize| {
@@ -164,7 +153,7 @@ pub fn report(
         maps: series.maps().iter().map(|map| map.name.as_str()).collect(),
         drawings: series.maps().iter().map(|map| map.world().layout().rows()).collect(),
         tournament,
-        sprt,
+        sprt: sprt.into_iter().map(sprt_curve).collect(),
         planners: evaluate(series, games),
         times: planners.clone().map(|planner| maps.clone().map(|map| times(planner, map)).collect()).collect(),
         matrix: [None].into_iter().chain(maps.clone().map(Some)).map(matrix).collect(),

@@ -51,15 +51,19 @@ impl SprtMonitor {
     }
 
     pub fn report(&self) -> Option<SprtReport> {
-        let (sprt, decision, ratios) = (self.sprt?, self.decision, self.ratios.clone());
-        let (low, high) = sprt.bounds();
-        let log_likelihood_ratio = sprt.log_likelihood_ratio(self.counts);
-        Some(SprtReport { sprt, decision, pairs: ratios.len(), log_likelihood_ratio, ratios, low, high })
+        let Self { sides, sprt, counts, ref ratios, decision, .. } = *self;
+        let sprt = sprt?;
+        let ((low, high), log_likelihood_ratio) = (sprt.bounds(), sprt.log_likelihood_ratio(counts));
+        let (pairs, ratios) = (ratios.len(), ratios.clone());
+        Some(SprtReport { sides, sprt, decision, pairs, log_likelihood_ratio, ratios, low, high })
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SprtReport {
+    /// The indices of the two planners. Wins of the first raise the likelihood ratio.
+    #[serde(skip)]
+    pub sides: [usize; 2],
     #[serde(flatten)]
     pub sprt: Sprt,
     #[serde(rename = "verdict")]

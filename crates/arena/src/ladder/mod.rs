@@ -12,7 +12,6 @@
 //! the journal. With one thread, built-in planners and a budget in simulated ticks, the next game
 //! depends only on the options and the journal. Memory grows with the number of games.
 
-mod page;
 mod pairs;
 mod run;
 mod standing;
@@ -32,11 +31,10 @@ use super::results::GameSettings;
 use getaway_runs::fnv;
 use getaway_runs::stats::Interval;
 
-pub use page::{LadderText, ladder_page};
 pub use pairs::PairResult;
 use pairs::{PairState, Played};
 pub use run::{LadderNews, LadderOptions, run_ladder};
-pub use standing::{LadderGame, LadderRow, LadderStanding, VersionTest};
+pub use standing::{LadderGame, LadderRow, LadderStanding, LadderText, VersionTest, ladder_page};
 pub use store::{LadderError, LadderRequest, entrant_names, request};
 
 /// A new entrant plays this many games before its place in the ranking matters.

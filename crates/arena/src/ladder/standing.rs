@@ -1,4 +1,5 @@
-//! The standing of a ladder: its entrants, their ratings and the results of their tests.
+//! The standing of a ladder: its entrants, their ratings and the results of their tests, as data and
+//! as an HTML page.
 //!
 //! Pairs of games with the same moves on the same map count once, as one *distinct pair*.
 
@@ -7,8 +8,12 @@ use serde::Serialize;
 use super::{EntrantState, Ladder, Member, PairResult, base_name};
 use crate::eval::MeanCost;
 use crate::record::GameRecord;
-use getaway::protocol::Mistakes;
+use getaway::protocol::{Mistakes, to_json};
 use getaway_runs::stats::{Interval, WinDrawLoss};
+use getaway_viewer::{for_script, with_head};
+
+const TEMPLATE: &str = include_str!("page.html");
+const DATA: &str = "{{DATA}}";
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LadderStanding {
@@ -151,4 +156,21 @@ fn oriented(result: PairResult, is_earlier: bool) -> PairResult {
         PairResult::Worse if !is_earlier => PairResult::Better,
         same => same,
     }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct LadderText<'a> {
+    pub title: &'a str,
+    /// The settings of the ladder, shown below the title.
+    pub heading: &'a str,
+    /// The time of the standing, as shown on the page.
+    pub updated: &'a str,
+    /// True if the ladder is running, in which case the page updates itself.
+    pub is_running: bool,
+}
+
+/// Renders the page, on which each listed game links to `game.html#NUMBER`.
+pub fn ladder_page(standing: &LadderStanding, text: &LadderText<'_>) -> String {
+    let data = serde_json::json!({ "text": text, "standing": standing });
+    with_head(TEMPLATE).replace(DATA, &for_script(&to_json(&data)))
 }
