@@ -27,9 +27,8 @@ use getaway::files::{self, TextReader};
 /// Every line must be shorter than this limit.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 const FILE_BYTES_MAX: u64 = 1 << 36;
-const CHECKSUM_START: &str = ",\"check\":\"";
-const CHECKSUM_END: &str = "\"}\n";
-const CHECKSUM_DIGITS: usize = 16;
+/// Size of the end of a line, such as `,"check":"0123456789abcdef"}` and the line break.
+const ENDING_BYTES: usize = 29;
 const QUOTE_CHARS_MAX: usize = 60;
 
 /// A kind of file that the program may change, identified by the JSON object in its first line.
@@ -54,16 +53,17 @@ impl FileKind {
     /// Checks that a path may be written: it does not exist, or it is a readable file of this kind
     /// and version with at most `limit_bytes`. The error names the path.
     pub fn check_replaceable(self, path: &Path, limit_bytes: u64) -> io::Result<()> {
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
-        let mut line = Vec::new();
-        match files::open(path, limit_bytes) {
+        let first_line = || -> io::Result<Vec<u8>> {
+            let mut line = Vec::new();
+            let file = files::open(path, limit_bytes)?.take(LINE_BYTES_MAX);
+            TextReader::new(BufReader::new(file)).read_until(b'\n', &mut line)?;
+            Ok(line)
+        };
+        let line = match first_line() {
+            Ok(line) => line,
             Err(error) if error.kind() == io::ErrorKind::NotFound && path.symlink_metadata().is_err() => return Ok(()),
-            opened => {
-                let file = BufReader::new(opened.map_err(named)?.take(LINE_BYTES_MAX));
-                TextReader::new(file).read_until(b'\n', &mut line)
-            }
-        }
-        .map_err(named)?;
+            Err(error) => return Err(io::Error::new(error.kind(), format!("{}: {error}", path.display()))),
+        };
         if self.is_of(&line) {
             return Ok(());
         }
@@ -172,8 +172,7 @@ impl Journal {
         for record in records {
             let mut body = serde_json::to_string(record).expect("a record is valid JSON");
             assert_eq!(body.pop(), Some('}'), "a record is a JSON object");
-            let check = self.add(body.as_bytes());
-            text.extend([&body, CHECKSUM_START, &check, CHECKSUM_END]);
+            text.extend([&body, &*self.ending(body.as_bytes())]);
         }
         let is_valid = text.split_inclusive('\n').all(|line| (line.len() as u64) < LINE_BYTES_MAX);
         let checked = if is_valid { Ok(()) } else { Err(io::Error::other(line_too_long())) };
@@ -198,12 +197,13 @@ impl Journal {
         self.file.seek(SeekFrom::Start(self.size_bytes)).map(drop)
     }
 
-    fn add(&mut self, body: &[u8]) -> String {
+    /// Returns the end of a line with the checksum of all lines up to it.
+    fn ending(&mut self, body: &[u8]) -> String {
         let mut hasher = FnvHasher::with_key(self.hash);
         hasher.write(body);
         hasher.write(b"\n");
         self.hash = hasher.finish();
-        format!("{:016x}", self.hash)
+        format!(",\"check\":\"{:016x}\"}}\n", self.hash)
     }
 
     fn read<S: DeserializeOwned, R: DeserializeOwned>(
@@ -251,10 +251,8 @@ impl Journal {
     }
 
     fn verify(&mut self, line: &[u8]) -> Result<(), String> {
-        let body_bytes = line.len().checked_sub(CHECKSUM_START.len() + CHECKSUM_DIGITS + CHECKSUM_END.len());
-        let (body, ending) = line.split_at(body_bytes.unwrap_or(0));
-        let check = self.add(body);
-        if ending == [CHECKSUM_START, &check, CHECKSUM_END].concat().as_bytes() {
+        let (body, ending) = line.split_at(line.len().saturating_sub(ENDING_BYTES));
+        if ending == self.ending(body).as_bytes() {
             return Ok(());
         }
         Err("the checksum is wrong: the line was edited, or lines before it were added, moved or removed".to_owned())
