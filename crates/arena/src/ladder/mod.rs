@@ -134,6 +134,7 @@ pub(crate) struct Ladder {
     members: Vec<Member>,
     /// The pair of members `i < j` is `pairs[j][i]`.
     pairs: Vec<Vec<PairState>>,
+    /// The ids of the requests that were carried out.
     requests: BTreeSet<String>,
     games: u64,
     /// The last games, newest first.
@@ -167,10 +168,6 @@ impl Ladder {
         versions.into_iter().find(|name| !self.has(name)).expect("finitely many versions")
     }
 
-    pub fn games(&self) -> u64 {
-        self.games
-    }
-
     /// The index of the entrant with this name.
     fn index(&self, name: &str) -> Option<usize> {
         self.members.iter().position(|member| member.row.name == name)
@@ -178,11 +175,6 @@ impl Ladder {
 
     pub fn has(&self, name: &str) -> bool {
         self.index(name).is_some()
-    }
-
-    /// True if the request with this id was carried out.
-    pub fn has_request(&self, request: &str) -> bool {
-        self.requests.contains(request)
     }
 
     /// Fails if an event contradicts the ladder's maps or earlier events.
@@ -299,22 +291,18 @@ impl Ladder {
     /// Selects the open pair of neighbours with the most informative next unit, and returns the
     /// entrant that has to play this unit.
     fn open_entrant(&self) -> Option<usize> {
-        let mut best: Option<(f64, usize)> = None;
-        for (left, right) in self.neighbours() {
+        let gain = |(left, right): (usize, usize)| {
             let units = [left, right].map(|index| self.members[index].next_unit());
             let behind = if units[0] <= units[1] { left } else { right };
             let played = units[0].min(units[1]);
-            if played >= self.units_max || self.pair(left, right).result() != PairResult::Open {
-                continue;
-            }
             // The variance of the next result, divided by one plus the number of results so far.
             let odds = (self.ratings[left].estimate - self.ratings[right].estimate) / 400.0;
             let share = 1.0 / (1.0 + 10_f64.powf(-odds));
-            let gain = share * (1.0 - share) / (played + 1) as f64;
-            if best.is_none_or(|(most, _)| gain > most) {
-                best = Some((gain, behind));
-            }
-        }
+            let is_open = played < self.units_max && self.pair(left, right).result() == PairResult::Open;
+            is_open.then(|| (share * (1.0 - share) / (played + 1) as f64, behind))
+        };
+        // Of equal gains, the first.
+        let best = self.neighbours().into_iter().filter_map(gain).min_by(|one, other| other.0.total_cmp(&one.0));
         best.map(|(_, entrant)| entrant)
     }
 

@@ -13,7 +13,7 @@ use std::{fs, thread};
 use super::store::{self, LadderError, LadderRequest, Line, RequestFile, waiting};
 use super::{Event, IN_PROGRESS_MAX, Ladder, LadderMap, LadderStanding, Settings};
 use crate::entrant::Entrant;
-use crate::external::{ExternalBot, ExternalHost, ExternalOptions, Transport};
+use crate::external::{ExternalBot, ExternalHost, ExternalOptions};
 use crate::record::GameRecord;
 use crate::remote::LadderJob;
 use crate::results::GameSettings;
@@ -168,7 +168,7 @@ impl<'a> Run<'a> {
         let mut ladder = Ladder::new(names, units_max);
         let journal = store::open(options.folder, &settings, |event| {
             if let Event::Game(record) = &event {
-                report_game(report, &series, ladder.games() + 1, record);
+                report_game(report, &series, ladder.games + 1, record);
             }
             ladder.apply(&event)
         })?;
@@ -224,7 +224,7 @@ impl<'a> Run<'a> {
         if !self.unsaved.is_empty() {
             return Vec::new();
         }
-        let ahead_max = (self.ladder.games() as usize / AHEAD_DIVISOR).clamp(ahead_min, IN_PROGRESS_MAX);
+        let ahead_max = (self.ladder.games as usize / AHEAD_DIVISOR).clamp(ahead_min, IN_PROGRESS_MAX);
         let count = count.min(ahead_max.saturating_sub(self.ladder.in_progress()));
         let next = || Some(LadderJob { series: Some(Arc::clone(&self.series)), ..self.ladder.next()? });
         std::iter::from_fn(next).take(count).collect()
@@ -252,7 +252,7 @@ impl<'a> Run<'a> {
         self.ladder.apply(&event).expect("the event was checked");
         let Event::Game(record) = event else { return };
         let name = record.planner.clone();
-        self.news.push((self.ladder.games(), *record));
+        self.news.push((self.ladder.games, *record));
         if let Some(reason) = self.ladder.reason_to_set_aside(&name) {
             self.notes.push(format!("{name} is set aside: {reason}"));
             self.save(Event::SetAside { name, reason, at: now() });
@@ -273,7 +273,7 @@ impl<'a> Run<'a> {
         }
         for (path, RequestFile { request, from, .. }) in waiting(self.options.folder) {
             let id = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            if !self.ladder.has_request(&id) && !self.refused.contains(&id) {
+            if !self.ladder.requests.contains(&id) && !self.refused.contains(&id) {
                 if let Err(reason) = self.answer(id.clone(), request, &from) {
                     self.notes.push(reason);
                     self.refused.insert(id);
@@ -317,15 +317,14 @@ impl<'a> Run<'a> {
 /// another folder.
 fn spec_in(folder: &Path, spec: String) -> String {
     let is_here = || std::env::current_dir().is_ok_and(|current| current == folder);
-    match ExternalBot::parse(&spec) {
-        Some(ExternalBot { transport, command }) if !folder.as_os_str().is_empty() && !is_here() => {
-            let transport = if transport == Transport::Exec { "exec" } else { "pipe" };
+    match (ExternalBot::parse(&spec), spec.split_once(':')) {
+        (Some(bot), Some((transport, _))) if !folder.as_os_str().is_empty() && !is_here() => {
             let folder = folder.display().to_string();
             let change = match cfg!(windows) {
                 true => format!("cd /d \"{folder}\""),
                 false => format!("cd '{}'", folder.replace('\'', r"'\''")),
             };
-            format!("{transport}:{change} && {command}")
+            format!("{transport}:{change} && {}", bot.command)
         }
         _ => spec,
     }
@@ -402,7 +401,7 @@ mod tests {
         let notes = ["a is added", "found a game of b, which is not an entrant", "unit 0 of a is played twice"];
         assert_eq!(shared.notes, notes);
         drop(shared);
-        assert_eq!(open(&options).ladder.games(), 1);
+        assert_eq!(open(&options).ladder.games, 1);
     }
 
     #[test]
