@@ -240,26 +240,29 @@ impl Dataset {
     }
 
     /// Plays a shard's games, judges the moves, and returns the content of the shard's file. Calls
-    /// `on_state` after each state. If `on_state` returns false, stops and returns `None`.
+    /// `on_state` after each state. Returns `None` once `is_stopped` returns true.
     ///
     /// # Errors
     /// When a planner fails.
-    pub fn shard(&self, shard: usize, mut on_state: impl FnMut() -> bool) -> Result<Option<Vec<u8>>, DatasetError> {
-        let mut content = self.shard_header(shard);
-        let mut observed = self.observed.clone();
-        let mut left = self.shard_states(shard);
-        for number in 0.. {
-            let game = self.play(shard as u64 * SHARD_STATES + number)?;
-            for state in &game.states[..game.states.len().min(left as usize)] {
+    pub fn shard(
+        &self,
+        shard: usize,
+        on_state: &dyn Fn(),
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<Vec<u8>>, DatasetError> {
+        let (mut content, mut observed) = (self.shard_header(shard), self.observed.clone());
+        let (mut number, mut left) = (shard as u64 * SHARD_STATES, self.shard_states(shard) as usize);
+        while left > 0 {
+            let game = self.play(number)?;
+            for state in game.states.iter().take(left) {
                 self.write(&game, state, &mut observed, &mut content);
-                left -= 1;
-                if !on_state() {
+                on_state();
+                if is_stopped() {
                     return Ok(None);
                 }
             }
-            if left == 0 {
-                break;
-            }
+            number += 1;
+            left = left.saturating_sub(game.states.len());
         }
         Ok(Some(content))
     }
@@ -273,7 +276,7 @@ impl Dataset {
             if shard >= self.shards() {
                 return Err(DatasetError::Spec(format!("expected a shard below {}, found {shard}", self.shards())));
             }
-            Ok(to_json(&BASE64.encode(&self.shard(shard, || true)?.expect("not abandoned"))))
+            Ok(to_json(&BASE64.encode(&self.shard(shard, &|| (), &|| false)?.expect("not stopped"))))
         };
         shards.iter().map(encoded).collect()
     }
@@ -296,13 +299,7 @@ impl Dataset {
         let jobs = Jobs {
             shared: self.spec(),
             next: &mut |count| shards.by_ref().take(count).collect(),
-            work: &|&shard: &usize, is_stopped| {
-                let on_state = || {
-                    on_state();
-                    !is_stopped()
-                };
-                Ok(self.shard(shard, on_state)?.map(Shard))
-            },
+            work: &|&shard, is_stopped| Ok(self.shard(shard, on_state, is_stopped)?.map(Shard)),
             done: &mut |shard, Shard(content)| {
                 if !self.is_shard(shard, &content) {
                     return Err(WorkerError::Process(format!("expected shard {shard}, found other data")));
@@ -356,22 +353,13 @@ impl Dataset {
         observed.set_state(game.map, state.clone());
         let (shape, part) = (observed.shape(), observed.part(game.map..game.map + 1));
         let length = self.options.observation.format(shape).1.iter().product();
-        let words = |length: usize, write: &dyn Fn(&mut [i16])| {
-            let mut words = vec![0; length];
-            write(&mut words);
-            words.into_iter().flat_map(i16::to_le_bytes)
-        };
-        let bytes = |write: &dyn Fn(&mut [u8])| {
-            let mut bytes = vec![0; length];
-            write(&mut bytes);
-            bytes
-        };
-        content.extend(words(shape.state(), &|out| part.write_states(out)));
+        let words = |words: Vec<i16>| words.into_iter().flat_map(i16::to_le_bytes);
+        content.extend(words(filled(shape.state(), |out| part.write_states(out))));
         match self.options.observation {
-            Observation::Features => content.extend(words(length, &|out| part.write_features(out))),
-            Observation::Compact => content.extend(words(length, &|out| part.write_compact(out))),
-            Observation::Window => content.extend(bytes(&|out| part.write_windows(out))),
-            Observation::Planes => content.extend(bytes(&|out| part.write_planes(out))),
+            Observation::Features => content.extend(words(filled(length, |out| part.write_features(out)))),
+            Observation::Compact => content.extend(words(filled(length, |out| part.write_compact(out)))),
+            Observation::Window => content.extend(filled(length, |out| part.write_windows(out))),
+            Observation::Planes => content.extend(filled(length, |out| part.write_planes(out))),
         }
         let mut outcomes = [-1_i8; MOVES];
         let (mut final_ticks, mut bounds) = ([0_u16; MOVES], [0_u16; MOVES]);
@@ -420,6 +408,13 @@ impl Observation {
     }
 }
 
+/// Returns `length` numbers that `write` sets.
+fn filled<T: Clone + Default>(length: usize, write: impl FnOnce(&mut [T])) -> Vec<T> {
+    let mut numbers = vec![T::default(); length];
+    write(&mut numbers);
+    numbers
+}
+
 struct Game {
     number: u64,
     map: usize,
@@ -429,6 +424,8 @@ struct Game {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use crate::series::SeriesOptions;
     use getaway::game::{Layout, Rules};
@@ -452,7 +449,7 @@ mod tests {
             let observation = serde_json::from_value(name.into()).expect("a format");
             let whole = dataset(SHARD_STATES + 40, observation, "safest").expect("a dataset");
             assert_eq!((whole.shards(), whole.shard_states(0), whole.shard_states(1)), (2, SHARD_STATES, 40));
-            let shard = whole.shard(1, || true).expect("a shard").expect("not abandoned");
+            let shard = whole.shard(1, &|| (), &|| false).expect("a shard").expect("not stopped");
             assert_eq!(shard.len(), whole.shard_bytes(1));
             assert!(whole.is_shard(1, &shard) && whole.shard_header(1).len().is_multiple_of(NPY_ALIGNMENT));
             let elsewhere = Dataset::from_spec(&whole.spec(), None).expect("a dataset");
@@ -460,13 +457,10 @@ mod tests {
             let Shard(read) = serde_json::from_str(&sent[0]).expect("a shard");
             assert!(read == shard && !whole.is_shard(0, &shard) && !whole.is_shard(2, &shard));
         }
-        let mut states = 0;
-        let count = || {
-            states += 1;
-            states < 7
-        };
-        let abandoned = dataset(40, Observation::Features, "safest").expect("a dataset").shard(0, count);
-        assert!(abandoned.expect("no shard").is_none() && states == 7);
+        let states = Cell::new(0);
+        let stopped = dataset(40, Observation::Features, "safest").expect("a dataset");
+        let stopped = stopped.shard(0, &|| states.set(states.get() + 1), &|| states.get() == 7);
+        assert!(stopped.expect("no shard").is_none() && states.get() == 7);
     }
 
     #[test]
