@@ -18,12 +18,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use super::entrant::Entrant;
-use super::game::PlayerSpec;
+use super::game::{Host, PlayerSpec};
 use super::results::{GameSettings, same_in_run};
 use super::series::{Series, SeriesError};
 use getaway::batch::{Batch, Shape};
 use getaway::game::{Move, State, World};
-use getaway::planner::{PlannerFailure, PlannerHost, PlannerSpec};
+use getaway::planner::{PlannerFailure, PlannerSpec};
 use getaway::protocol::to_json;
 use getaway::search::{Budget, Generator};
 use getaway::solve::{Outcome, SolverOptions, judge_moves};
@@ -184,7 +184,7 @@ impl Dataset {
     ///
     /// # Errors
     /// If the JSON is invalid or comes from another build, or a map or planner cannot be used.
-    pub fn from_spec(spec: &str, host: Option<&dyn PlannerHost>) -> Result<Self, DatasetError> {
+    pub fn from_spec(spec: &str, host: Host<'_>) -> Result<Self, DatasetError> {
         let spec: Spec = serde_json::from_str(spec).map_err(|error| DatasetError::Spec(error.to_string()))?;
         Self::new(Series::from_spec(&spec.series, host)?, spec.dataset)
     }

@@ -32,6 +32,9 @@ pub enum GameError {
     Log(#[source] io::Error),
 }
 
+/// Finds external planners.
+pub type Host<'a> = Option<&'a dyn PlannerHost>;
+
 /// Describes a player.
 #[derive(Clone, Debug)]
 pub enum PlayerSpec {
@@ -44,7 +47,7 @@ impl PlayerSpec {
     ///
     /// # Errors
     /// When the planner is invalid, or the bot has no command.
-    pub fn find(entrant: &Entrant, host: Option<&dyn PlannerHost>) -> Result<Self, SeriesError> {
+    pub fn find(entrant: &Entrant, host: Host<'_>) -> Result<Self, SeriesError> {
         match entrant.bot()? {
             Some(bot) => Ok(Self::External(bot)),
             None => Ok(Self::Planner(PlannerSpec::find(&entrant.spec, host)?)),

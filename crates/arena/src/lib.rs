@@ -55,7 +55,7 @@ pub use external::{
     STARTUP_TIME, Transport, bridge,
 };
 pub use external_summary::{ExternalSummary, LATE_SHARE, external_summaries};
-pub use game::{Answer, GameError, PlayedGame, Player, PlayerSpec, TEAM};
+pub use game::{Answer, GameError, Host, PlayedGame, Player, PlayerSpec, TEAM};
 pub use ladder::{
     EntrantState, LadderError, LadderGame, LadderNews, LadderOptions, LadderRequest, LadderRow, LadderStanding,
     LadderText, PairResult, VersionTest, entrant_names, ladder_page, request, run_ladder,

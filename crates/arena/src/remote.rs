@@ -9,10 +9,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::external::{ExternalHost, ExternalOptions};
+use super::game::Host;
 use super::record::GameRecord;
 use super::series::{Series, SeriesError, SeriesMap, SeriesOptions};
 use getaway::map::Map;
-use getaway::planner::PlannerHost;
 use getaway::protocol::to_json;
 use getaway_runs::{BUILD, check_build};
 
@@ -77,7 +77,7 @@ impl Series {
     }
 
     /// Reads a series from JSON. `host` finds external planners.
-    pub fn from_spec(spec: &str, host: Option<&dyn PlannerHost>) -> Result<Self, SeriesError> {
+    pub fn from_spec(spec: &str, host: Host<'_>) -> Result<Self, SeriesError> {
         let spec: Spec = serde_json::from_str(spec).map_err(invalid)?;
         let Spec { version, maps, options, external } = spec;
         check_build(&version).map_err(invalid)?;
@@ -85,18 +85,13 @@ impl Series {
     }
 
     /// Plays the games listed in a JSON array, in this thread. Returns one line of JSON per game.
-    pub fn play_lines(&self, games: &str, host: Option<&dyn PlannerHost>) -> Result<Vec<String>, SeriesError> {
+    pub fn play_lines(&self, games: &str, host: Host<'_>) -> Result<Vec<String>, SeriesError> {
         let games: Vec<RemoteGame> = serde_json::from_str(games).map_err(invalid)?;
         let bots = ExternalHost::new(self.external().clone());
         games.into_iter().map(|game| self.play_line(game, host, &bots)).collect()
     }
 
-    fn play_line(
-        &self,
-        game: RemoteGame,
-        host: Option<&dyn PlannerHost>,
-        bots: &ExternalHost,
-    ) -> Result<String, SeriesError> {
+    fn play_line(&self, game: RemoteGame, host: Host<'_>, bots: &ExternalHost) -> Result<String, SeriesError> {
         let (index, of_ladder) = match game {
             RemoteGame::OfSeries(index) => (index, None),
             RemoteGame::OfLadder(job) => (job.unit, Some(self.with_planners(vec![job.entrant], host)?)),

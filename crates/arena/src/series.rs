@@ -14,12 +14,12 @@ use thiserror::Error;
 
 use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names};
 use super::external::{ExternalHost, ExternalOptions};
-use super::game::{GameError, PlayedGame, PlayerSpec};
+use super::game::{GameError, Host, PlayedGame, PlayerSpec};
 use super::record::GameRecord;
 use getaway::bot::{BotOptions, OptionsError};
 use getaway::game::{Layout, POINTS_PER_TICK, Rules, World, WorldError};
 use getaway::map::Map;
-use getaway::planner::{PlannerError, PlannerHost};
+use getaway::planner::PlannerError;
 use getaway::search::{Budget, Generator};
 use getaway::solve::solve;
 use getaway_runs::{Jobs, WorkerError, Workers, fnv};
@@ -119,11 +119,7 @@ impl Series {
     }
 
     /// Like [`Series::new`], but `host` finds external planners.
-    pub fn with_host(
-        maps: &[Map],
-        options: SeriesOptions,
-        host: Option<&dyn PlannerHost>,
-    ) -> Result<Self, SeriesError> {
+    pub fn with_host(maps: &[Map], options: SeriesOptions, host: Host<'_>) -> Result<Self, SeriesError> {
         let mut map_names = HashSet::new();
         if let Some(map) = maps.iter().find(|map| !map_names.insert(&map.name)) {
             return Err(SeriesError::Invalid(format!("two maps are named {}: map names must be unique", map.name)));
@@ -145,11 +141,7 @@ impl Series {
     ///
     /// # Errors
     /// When a planner is invalid, a bot has no command, or two entrants have the same name.
-    pub(super) fn with_planners(
-        &self,
-        planners: Vec<String>,
-        host: Option<&dyn PlannerHost>,
-    ) -> Result<Self, SeriesError> {
+    pub(super) fn with_planners(&self, planners: Vec<String>, host: Host<'_>) -> Result<Self, SeriesError> {
         let entrants: Vec<Entrant> = planners.iter().map(|text| Entrant::parse(text)).collect();
         let (mut labels, mut players) = (HashSet::new(), Vec::new());
         for entrant in &entrants {
@@ -214,12 +206,7 @@ impl Series {
     }
 
     /// Returns a planner's game in a unit, which is a map and a sample.
-    pub(super) fn game<'a>(
-        &self,
-        games: &'a [Option<GameRecord>],
-        unit: usize,
-        planner: usize,
-    ) -> Option<&'a GameRecord> {
+    pub fn game<'a>(&self, games: &'a [Option<GameRecord>], unit: usize, planner: usize) -> Option<&'a GameRecord> {
         games.get(unit * self.options.planners.len() + planner)?.as_ref()
     }
 

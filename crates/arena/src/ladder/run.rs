@@ -14,13 +14,13 @@ use super::store::{self, LadderError, LadderRequest, Line, RequestFile, waiting}
 use super::{Event, IN_PROGRESS_MAX, Ladder, LadderMap, LadderStanding, Settings};
 use crate::entrant::Entrant;
 use crate::external::{ExternalBot, ExternalHost, ExternalOptions};
+use crate::game::Host;
 use crate::record::GameRecord;
 use crate::remote::LadderJob;
 use crate::results::GameSettings;
 use crate::series::{Series, SeriesError, SeriesMap, SeriesOptions};
 use getaway::game::World;
 use getaway::map::Map;
-use getaway::planner::PlannerHost;
 use getaway_runs::{Jobs, Journal, Workers};
 
 /// Interval between checks for work, requests and results, and between attempts to write events whose
@@ -41,7 +41,7 @@ pub struct LadderOptions<'a> {
     /// because requests add the entrants.
     pub series: SeriesOptions,
     pub external: ExternalOptions,
-    pub host: Option<&'a dyn PlannerHost>,
+    pub host: Host<'a>,
     /// The duration of the run. An idle ladder waits for requests until the end. With `None`, the
     /// run ends when no game is in progress and no further game would be informative.
     pub time: Option<Duration>,
