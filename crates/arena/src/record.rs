@@ -64,11 +64,7 @@ impl Times {
     /// The `share` quantile, in milliseconds; 0 if there are no decisions.
     pub fn quantile_ms(&self, share: f64) -> f64 {
         let total: u64 = self.counts_ns.values().sum();
-        if total == 0 {
-            return 0.0;
-        }
-        let rank = nearest_rank(total, share);
-        let mut passed = 0;
+        let (rank, mut passed) = (nearest_rank(total.max(1), share), 0);
         let reached = self.counts_ms().find(|&(_, count)| {
             passed += count;
             passed > rank

@@ -99,15 +99,9 @@ impl ClusteredMean {
 
     /// There must be at least two clusters, and none may be empty.
     fn of_clusters<'a>(clusters: impl Iterator<Item = &'a [f64]> + Clone) -> Self {
-        let (mut sum, mut count, mut groups) = (0.0, 0.0, 0.0);
-        let (mut squares, mut fourths) = (0.0_f64, 0.0);
-        for values in clusters.clone() {
-            let size = values.len() as f64;
-            sum += values.iter().sum::<f64>();
-            (count, groups) = (count + size, groups + 1.0);
-            (squares, fourths) = (squares + size.powi(2), fourths + size.powi(4));
-        }
-        let estimate = sum / count;
+        let sizes = clusters.clone().map(|values| values.len() as f64);
+        let (groups, count): (f64, f64) = (clusters.clone().count() as f64, sizes.clone().sum());
+        let estimate = clusters.clone().map(|values| values.iter().sum::<f64>()).sum::<f64>() / count;
         let within = |values: &[f64]| {
             let (size, mean) = (values.len() as f64, average(values)?);
             let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -119,7 +113,8 @@ impl ClusteredMean {
         let residuals = clusters.map(|values| values.iter().map(|value| value - estimate).sum::<f64>());
         let variance = groups / (groups - 1.0) * residuals.map(|residual| residual * residual).sum::<f64>();
         // Unequal cluster sizes reduce the degrees of freedom, but never below one.
-        let degrees = (squares.powi(2) / fourths).max(2.0) - 1.0;
+        let sum = |power: i32| sizes.clone().map(|size| size.powi(power)).sum::<f64>();
+        let degrees = (sum(2).powi(2) / sum(4)).max(2.0) - 1.0;
         Self { estimate, error: variance.sqrt() / count, within_error, degrees }
     }
 
