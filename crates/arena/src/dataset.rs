@@ -165,12 +165,12 @@ impl Dataset {
     /// # Errors
     /// When one of the planners is an external bot.
     pub fn new(series: Series, options: DatasetOptions) -> Result<Self, DatasetError> {
-        let planner = |(planner, entrant): (usize, &Entrant)| match series.player(planner) {
+        let planner = |(player, entrant): (&PlayerSpec, &Entrant)| match player {
             PlayerSpec::Planner(planner) => Ok(planner.clone()),
             PlayerSpec::External(_) => Err(DatasetError::ExternalBot(entrant.spec.clone())),
         };
-        let planners = series.entrants().iter().enumerate().map(planner).collect::<Result<_, _>>()?;
-        let worlds: Vec<Arc<World>> = series.maps().iter().map(|map| Arc::new(map.world().clone())).collect();
+        let planners = series.players.iter().zip(series.entrants()).map(planner).collect::<Result<_, _>>()?;
+        let worlds: Vec<Arc<World>> = series.maps().iter().map(|map| Arc::new(map.world.clone())).collect();
         let games = (0..worlds.len()).collect();
         Ok(Self { observed: Batch::new(worlds, games), planners, series, options })
     }
@@ -321,7 +321,7 @@ impl Dataset {
         let options = self.series.options();
         let mut random = Generator::from_seed(fnv(&[&number.to_le_bytes(), &options.seed.to_le_bytes()]));
         let (map, planner) = (random.below(self.series.maps().len()), random.below(options.planners.len()));
-        let world = self.series.maps()[map].world();
+        let world = &self.series.maps()[map].world;
         let mut player = self.planners[planner].build(random.next_u64());
         let (mut states, mut state) = (Vec::new(), world.start());
         while !state.is_over() {
@@ -346,7 +346,7 @@ impl Dataset {
     }
 
     fn write(&self, game: &Game, state: &State, observed: &mut Batch, content: &mut Vec<u8>) {
-        let world = self.series.maps()[game.map].world();
+        let world = &self.series.maps()[game.map].world;
         content.extend((game.number as u32).to_le_bytes());
         content.extend((game.map as u16).to_le_bytes());
         content.extend((game.planner as u16).to_le_bytes());

@@ -45,7 +45,7 @@ pub(crate) fn external_summary(
     planner: usize,
 ) -> Option<ExternalSummary> {
     let of = || ExternalSummary::of(series.names()[planner].clone(), series.games_of(games, planner, None));
-    matches!(series.player(planner), PlayerSpec::External(_)).then(of)
+    matches!(series.players[planner], PlayerSpec::External(_)).then(of)
 }
 
 impl ExternalSummary {

@@ -66,13 +66,13 @@ impl Series {
             name: map.name.clone(),
             kind: String::new(),
             difficulty: String::new(),
-            layout: map.world().layout().clone(),
+            layout: map.world.layout().clone(),
         };
         to_json(&Spec {
             version: BUILD.to_owned(),
             maps: self.maps().iter().map(map).collect(),
             options: self.options().clone(),
-            external: self.external().clone(),
+            external: self.external.clone(),
         })
     }
 
@@ -87,7 +87,7 @@ impl Series {
     /// Plays the games listed in a JSON array, in this thread. Returns one line of JSON per game.
     pub fn play_lines(&self, games: &str, host: Host<'_>) -> Result<Vec<String>, SeriesError> {
         let games: Vec<RemoteGame> = serde_json::from_str(games).map_err(invalid)?;
-        let bots = ExternalHost::new(self.external().clone());
+        let bots = ExternalHost::new(self.external.clone());
         games.into_iter().map(|game| self.play_line(game, host, &bots)).collect()
     }
 

@@ -151,7 +151,7 @@ pub fn report(
         is_repeatable: !series.options().budget.has_time(),
         last_tick: LAST_TICK,
         maps: series.maps().iter().map(|map| map.name.as_str()).collect(),
-        drawings: series.maps().iter().map(|map| map.world().layout().rows()).collect(),
+        drawings: series.maps().iter().map(|map| map.world.layout().rows()).collect(),
         tournament,
         sprt: sprt.into_iter().map(sprt_curve).collect(),
         planners: evaluate(series, games),

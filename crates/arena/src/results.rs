@@ -77,11 +77,11 @@ fn check(game: &GameRecord, series: &Series) -> Result<GameKey, String> {
     same_in_run("the planner behind the name", game.spec(), entrants[planner].spec.as_str())?;
     same_in_run("the layout of the map", &game.layout, &series.maps()[map].layout)?;
     if let Some(external) = &game.external {
-        let tick_ms = series.external().tick_time.as_millis();
+        let tick_ms = series.external.tick_time.as_millis();
         same_in_run("the time per tick in ms", u128::from(external.tick_ms), tick_ms)?;
     }
     same_in_run("the seed of the game", game.seed, series.seed(map, game.sample))?;
-    game.states(series.maps()[map].world())?;
+    game.states(&series.maps()[map].world)?;
     Ok(GameKey { sample: game.sample, map, planner })
 }
 

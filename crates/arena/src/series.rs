@@ -67,15 +67,11 @@ pub struct SeriesMap {
     pub name: String,
     /// A fingerprint of the map's tiles and spawns.
     pub layout: String,
-    pub(super) world: World,
+    pub world: World,
     best_score: Arc<OnceLock<Option<u32>>>,
 }
 
 impl SeriesMap {
-    pub fn world(&self) -> &World {
-        &self.world
-    }
-
     /// The best possible score, if a short search finds a line and proves that no line is longer. The
     /// first call searches.
     pub fn best_score(&self) -> Option<u32> {
@@ -90,10 +86,10 @@ impl SeriesMap {
 #[derive(Clone, Debug)]
 pub struct Series {
     options: SeriesOptions,
-    external: ExternalOptions,
+    pub(super) external: ExternalOptions,
     entrants: Vec<Entrant>,
     names: Vec<String>,
-    players: Vec<PlayerSpec>,
+    pub(super) players: Vec<PlayerSpec>,
     maps: Arc<[SeriesMap]>,
 }
 
@@ -163,10 +159,6 @@ impl Series {
         Self { external, ..self }
     }
 
-    pub fn external(&self) -> &ExternalOptions {
-        &self.external
-    }
-
     pub fn entrants(&self) -> &[Entrant] {
         &self.entrants
     }
@@ -174,10 +166,6 @@ impl Series {
     /// Returns the display names of the entrants, in the order of [`SeriesOptions::planners`].
     pub fn names(&self) -> &[String] {
         &self.names
-    }
-
-    pub(super) fn player(&self, planner: usize) -> &PlayerSpec {
-        &self.players[planner]
     }
 
     pub fn options(&self) -> &SeriesOptions {

@@ -149,7 +149,7 @@ pub fn run_ladder(
 
 fn report_game(report: &mut dyn FnMut(LadderNews<'_>), series: &Series, number: u64, record: &GameRecord) {
     if let Some(map) = series.maps().iter().find(|map| map.name == record.map) {
-        report(LadderNews::Game { number, record, world: map.world() });
+        report(LadderNews::Game { number, record, world: &map.world });
     }
 }
 
