@@ -2,7 +2,7 @@
 //! reads requests and reports the results.
 
 use std::cell::RefCell;
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ struct Run<'a> {
     /// The series of the current entrants.
     series: Arc<Series>,
     /// Events that are not written yet. No game is started until all of them are written.
-    unsaved: Vec<Event>,
+    unsaved: VecDeque<Event>,
     /// The ids of refused requests. If the file of such a request cannot be removed, the request is
     /// still not answered again.
     refused: HashSet<String>,
@@ -138,7 +138,7 @@ pub fn run_ladder(
     let result: Result<_, SeriesError> = jobs.run(workers, &ended);
     let mut run = run.into_inner();
     // Try once more to write the unsaved events.
-    run.save_again();
+    run.save_all();
     run.show(report);
     let standing = run.ladder.standing();
     report(LadderNews::Standing { standing: &standing, is_last: true });
@@ -177,7 +177,7 @@ impl<'a> Run<'a> {
             options,
             ladder,
             journal,
-            unsaved: Vec::new(),
+            unsaved: VecDeque::new(),
             refused: HashSet::new(),
             news: Vec::new(),
             notes: Vec::new(),
@@ -192,7 +192,7 @@ impl<'a> Run<'a> {
     /// Answers requests and reports what is new. Returns false if the run ends.
     fn goes_on(&mut self, stop: &AtomicBool, report: &mut dyn FnMut(LadderNews<'_>)) -> bool {
         self.answer_requests();
-        self.save_again();
+        self.save_all();
         self.show(report);
         if self.has_changed && self.reported.is_none_or(|time| time.elapsed() >= REPORT_INTERVAL) {
             report(LadderNews::Standing { standing: &self.ladder.standing(), is_last: false });
@@ -230,38 +230,35 @@ impl<'a> Run<'a> {
         std::iter::from_fn(next).take(count).collect()
     }
 
-    /// Writes an event to the journal and applies it. If writing fails, or if earlier events are
-    /// unsaved, keeps the event for later. Drops invalid events.
     fn save(&mut self, event: Event) {
-        if !self.unsaved.is_empty() {
-            self.unsaved.push(event);
-            return;
-        }
-        if let Err(error) = self.ladder.check(&event) {
-            self.notes.push(error);
-            return;
-        }
-        if let Err(error) = self.journal.append(&[Line { event: &event }]) {
-            if !std::mem::replace(&mut self.is_waiting, true) {
-                self.notes.push(format!("{error}; the ladder waits until it can write its journal"));
-            }
-            self.unsaved.push(event);
-            return;
-        }
-        (self.is_waiting, self.has_changed) = (false, true);
-        self.ladder.apply(&event).expect("the event was checked");
-        let Event::Game(record) = event else { return };
-        let name = record.planner.clone();
-        self.news.push((self.ladder.games, *record));
-        if let Some(reason) = self.ladder.reason_to_set_aside(&name) {
-            self.notes.push(format!("{name} is set aside: {reason}"));
-            self.save(Event::SetAside { name, reason, at: now() });
-        }
+        self.unsaved.push_back(event);
+        self.save_all();
     }
 
-    fn save_again(&mut self) {
-        for event in std::mem::take(&mut self.unsaved) {
-            self.save(event);
+    /// Writes the unsaved events to the journal and applies them. Drops invalid events. If writing fails,
+    /// keeps the events for later.
+    fn save_all(&mut self) {
+        while let Some(event) = self.unsaved.pop_front() {
+            if let Err(error) = self.ladder.check(&event) {
+                self.notes.push(error);
+                continue;
+            }
+            if let Err(error) = self.journal.append(&[Line { event: &event }]) {
+                if !std::mem::replace(&mut self.is_waiting, true) {
+                    self.notes.push(format!("{error}; the ladder waits until it can write its journal"));
+                }
+                self.unsaved.push_front(event);
+                return;
+            }
+            (self.is_waiting, self.has_changed) = (false, true);
+            self.ladder.apply(&event).expect("the event was checked");
+            let Event::Game(record) = event else { continue };
+            let name = record.planner.clone();
+            self.news.push((self.ladder.games, *record));
+            if let Some(reason) = self.ladder.reason_to_set_aside(&name) {
+                self.notes.push(format!("{name} is set aside: {reason}"));
+                self.unsaved.push_front(Event::SetAside { name, reason, at: now() });
+            }
         }
     }
 
@@ -372,12 +369,12 @@ mod tests {
         let options = options(folder.path(), &maps);
         let mut shared = open_with_entrant(&options);
         // Stands for an event whose first write failed.
-        shared.unsaved.push(Event::Retire { name: "a".to_owned(), at: 0, request: "other".to_owned() });
+        shared.unsaved.push_back(Event::Retire { name: "a".to_owned(), at: 0, request: "other".to_owned() });
         request(folder.path(), Path::new(""), LadderRequest::Add("b=random".to_owned())).expect("a request");
         for _ in 0..3 {
             shared.answer_requests();
         }
-        shared.save_again();
+        shared.save_all();
         shared.answer_requests();
         assert_eq!(shared.notes, ["a is added", "b is added"]);
         assert!(waiting(options.folder).is_empty());
