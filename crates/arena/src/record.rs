@@ -2,18 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::hash::Hasher;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::phrases::counted;
 use super::results::same;
-use fnv::FnvHasher;
 use getaway::game::{LAST_TICK, Plan, Position, Rules, State, World, rules_fields};
 use getaway::planner::Source;
 use getaway::protocol::Mistakes;
 use getaway::search::Budget;
+use getaway_runs::fnv;
 use getaway_runs::stats::nearest_rank;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -220,12 +219,10 @@ impl GameRecord {
 
     /// Returns the record with the result of a game that went through `states`.
     pub(super) fn with_result(self, world: &World, states: &[State]) -> Self {
-        let mut fingerprint = FnvHasher::default();
-        for Position { x, y } in states.iter().map(|state| world.player(state)) {
-            fingerprint.write(&x.to_le_bytes());
-            fingerprint.write(&y.to_le_bytes());
-        }
-        let (last, moves) = (states.last().expect("the first state"), format!("{:016x}", fingerprint.finish()));
+        let positions = states.iter().map(|state| world.player(state));
+        let bytes: Vec<u8> =
+            positions.flat_map(|Position { x, y }| [x.to_le_bytes(), y.to_le_bytes()].concat()).collect();
+        let (last, moves) = (states.last().expect("the first state"), format!("{:016x}", fnv(&[&bytes])));
         Self { score: world.score(last), final_tick: last.tick(), caught: last.is_caught(), moves, ..self }
     }
 
