@@ -69,4 +69,4 @@ pub use results::{GameSettings, resume};
 pub use series::{GameKey, Games, Series, SeriesError, SeriesMap, SeriesOptions};
 pub use sprt::{SprtMonitor, SprtReport};
 pub use tournament::{RATING_MODEL, Standing, Tournament, TournamentMonitor, TournamentOptions, TournamentPair};
-pub use verdict::{FurtherGames, GameUnit, MARGIN_DEFAULT, Outcome, Verdict};
+pub use verdict::{FurtherGames, GameUnit, MARGIN_DEFAULT, Outcome, Question, Verdict};

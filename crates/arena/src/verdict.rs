@@ -86,24 +86,18 @@ pub struct Verdict {
     pub sentence: String,
 }
 
-impl Comparison {
-    /// Returns the verdict on the left side, assuming that no game failed. `margin` is the smallest
-    /// mean score difference that matters, in points.
-    pub fn verdict(&self, sides: [&str; 2], margin: f64) -> Verdict {
-        Question { sides, margin, pairs: self }.verdict(&[None, None], None)
-    }
-}
-
+/// Asks which side is better.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Question<'a> {
+pub struct Question<'a> {
     /// The names of the left and the right side.
     pub sides: [&'a str; 2],
+    /// The smallest mean score difference that matters, in points.
     pub margin: f64,
     pub pairs: &'a Comparison,
 }
 
 impl Question<'_> {
-    /// `bots` summarises the games of external bots. `sprt`, if given, replaces the other tests.
+    /// Returns the verdict on the left side. `bots` summarises the games of external bots. `sprt`, if given, replaces the other tests.
     pub fn verdict(self, bots: &[Option<ExternalSummary>; 2], sprt: Option<&SprtReport>) -> Verdict {
         let Self { sides: [left, right], margin, pairs } = self;
         let bots: Vec<&ExternalSummary> = bots.iter().flatten().collect();
@@ -244,9 +238,8 @@ impl FurtherGames {
     /// spread. Returns `None` if there is no difference, or if too many games would be needed.
     fn for_observed(pairs: &Comparison) -> Option<Self> {
         let difference = pairs.score_difference_mean?.abs();
-        let none = ClusteredMean { estimate: 0.0, error: 0.0, within_error: None, degrees: 1.0 };
         let units_min = confirming_units(pairs, difference).max(UNITS_MIN as f64);
-        Self::plan(pairs, pairs.observed.unwrap_or(none), difference, units_min)
+        Self::plan(pairs, pairs.observed.unwrap_or_default(), difference, units_min)
     }
 
     /// Plans further games for a two-sided test of the mean that detects `difference` with probability

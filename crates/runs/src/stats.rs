@@ -65,7 +65,7 @@ pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval
 }
 
 /// The mean of clustered values with its standard error; see [`clustered_mean`].
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClusteredMean {
     pub estimate: f64,
     pub error: f64,

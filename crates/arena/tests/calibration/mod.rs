@@ -8,8 +8,8 @@ use getaway::game::{POINTS_PER_TICK, Rules};
 use getaway::map::Map;
 use getaway::search::Budget;
 use getaway_arena::{
-    Comparison, FurtherGames, GameRecord, GameUnit, Games, MARGIN_DEFAULT, Outcome, Series, SeriesOptions, Summary,
-    Verdict,
+    Comparison, FurtherGames, GameRecord, GameUnit, Games, MARGIN_DEFAULT, Outcome, Question, Series, SeriesOptions,
+    Summary, Verdict,
 };
 use getaway_runs::stats::Interval;
 use rand::{RngExt, SeedableRng};
@@ -99,7 +99,7 @@ fn comparison_of(pairs: &[(GameRecord, GameRecord)]) -> Comparison {
 }
 
 fn verdict_of(comparison: &Comparison) -> Verdict {
-    comparison.verdict(["left", "right"], MARGIN_DEFAULT)
+    Question { sides: ["left", "right"], margin: MARGIN_DEFAULT, pairs: comparison }.verdict(&[None, None], None)
 }
 
 /// Counts of verdicts in tournaments whose left planner is, on average, better by a known difference.
