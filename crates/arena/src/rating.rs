@@ -80,6 +80,13 @@ pub fn ratings(planners: usize, pairs: &[RatedPairs]) -> Vec<Interval> {
     (0..planners).map(rating).collect()
 }
 
+/// Returns the indices of the planners, best rating first.
+pub(super) fn ranked(ratings: &[Interval]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..ratings.len()).collect();
+    order.sort_by(|&one, &other| ratings[other].estimate.total_cmp(&ratings[one].estimate));
+    order
+}
+
 fn logistic(log_odds: f64) -> f64 {
     1.0 / (1.0 + (-log_odds).exp())
 }

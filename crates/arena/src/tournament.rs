@@ -12,7 +12,7 @@ use super::comparison::Comparison;
 use super::eval::Summary;
 use super::external_summary::external_summaries;
 use super::matches::{Match, is_deterministic};
-use super::rating::{RatedPairs, ratings};
+use super::rating::{RatedPairs, ranked, ratings};
 use super::series::{Games, Series};
 use super::sprt::{SprtMonitor, SprtReport};
 use super::verdict::{Outcome, Verdict};
@@ -148,8 +148,7 @@ impl Tournament {
             rated.extend(counts.map(|(map, counts)| RatedPairs { map, sides: pair.sides, counts }));
         }
         let ratings = ratings(names.len(), &rated);
-        let mut order: Vec<usize> = (0..names.len()).collect();
-        order.sort_by(|&one, &other| ratings[other].estimate.total_cmp(&ratings[one].estimate));
+        let order = ranked(&ratings);
         let standing = order.iter().enumerate().map(|(place, &planner)| Standing {
             place: place + 1,
             planner: names[planner].clone(),

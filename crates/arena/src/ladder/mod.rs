@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names, valid_name};
 use super::eval::Totals;
 use super::external_summary::ExternalSummary;
-use super::rating::{RatedPairs, ratings};
+use super::rating::{RatedPairs, ranked, ratings};
 use super::record::GameRecord;
 use super::remote::LadderJob;
 use super::results::GameSettings;
@@ -302,22 +302,14 @@ impl Ladder {
             is_open.then(|| (share * (1.0 - share) / (played + 1) as f64, behind))
         };
         // Of equal gains, the first.
-        let best = self.neighbours().into_iter().filter_map(gain).min_by(|one, other| other.0.total_cmp(&one.0));
+        let best = self.neighbours().filter_map(gain).min_by(|one, other| other.0.total_cmp(&one.0));
         best.map(|(_, entrant)| entrant)
     }
 
-    fn neighbours(&self) -> Vec<(usize, usize)> {
-        let mut order = self.order(&self.ratings);
+    fn neighbours(&self) -> impl Iterator<Item = (usize, usize)> {
+        let mut order = ranked(&self.ratings);
         order.retain(|&index| self.members[index].is_active());
-        let pairs = (1..=NEIGHBOURS).flat_map(|gap| order.iter().copied().zip(order.iter().skip(gap).copied()));
-        pairs.collect()
-    }
-
-    /// The entrants with the best of these ratings first.
-    fn order(&self, ratings: &[Interval]) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.members.len()).collect();
-        order.sort_by(|&one, &other| ratings[other].estimate.total_cmp(&ratings[one].estimate));
-        order
+        (1..=NEIGHBOURS).flat_map(move |gap| order.clone().into_iter().zip(order.clone().into_iter().skip(gap)))
     }
 
     fn pair(&self, one: usize, other: usize) -> &PairState {

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{EntrantState, Ladder, Member, PairResult, base_name};
 use crate::eval::MeanCost;
+use crate::rating::ranked;
 use crate::record::GameRecord;
 use getaway::protocol::{Mistakes, to_json};
 use getaway_runs::stats::{Interval, WinDrawLoss};
@@ -103,14 +104,11 @@ impl Ladder {
     pub fn standing(&self) -> LadderStanding {
         let now = self.current_ratings();
         let (active, others): (Vec<usize>, Vec<usize>) =
-            self.order(&now).into_iter().partition(|&index| self.members[index].is_active());
-        let result = |left: usize, right: usize| oriented(self.pair(left, right).result(), left < right);
-        let is_open = |pair: &(usize, usize)| result(pair.0, pair.1) == PairResult::Open;
+            ranked(&now).into_iter().partition(|&index| self.members[index].is_active());
+        let is_open = |&(one, other): &(usize, usize)| self.pair(one, other).result() == PairResult::Open;
         let row = |index: usize, place: Option<usize>, next: Option<usize>| {
-            let counts = (0..self.members.len()).filter(|&other| other != index).map(|other| {
-                let counts = self.pair(index, other).counts;
-                if index < other { counts } else { counts.reversed() }
-            });
+            let counts =
+                (0..self.members.len()).filter(|&other| other != index).map(|other| self.seen_by(index, other).1);
             let Member { row, totals, .. } = &self.members[index];
             LadderRow {
                 place,
@@ -119,18 +117,18 @@ impl Ladder {
                 decision_p50_ms: totals.times.quantile_ms(0.5),
                 decision_p99_ms: totals.times.quantile_ms(0.99),
                 decision_max_ms: totals.times.max_ms(),
-                next: next.map(|next| result(index, next)),
+                next: next.map(|next| self.seen_by(index, next).0),
                 ..row.clone()
             }
         };
-        let ranked = active
+        let placed = active
             .iter()
             .enumerate()
             .map(|(place, &index)| row(index, Some(place + 1), active.get(place + 1).copied()));
         LadderStanding {
             games: self.games,
-            open_pairs: self.neighbours().iter().filter(|pair| is_open(pair)).count(),
-            entrants: ranked.chain(others.iter().map(|&index| row(index, None, None))).collect(),
+            open_pairs: self.neighbours().filter(is_open).count(),
+            entrants: placed.chain(others.iter().map(|&index| row(index, None, None))).collect(),
             versions: self.version_tests(),
             recent: self.recent.iter().cloned().collect(),
         }
@@ -141,20 +139,22 @@ impl Ladder {
         let test = |newer: usize| {
             let base = base_name(&self.members[newer].row.name);
             let older = (0..newer).rev().find(|&older| base_name(&self.members[older].row.name) == base)?;
-            let pair = self.pair(older, newer);
+            let (result, counts) = self.seen_by(newer, older);
             let (newer, older) = (self.members[newer].row.name.clone(), self.members[older].row.name.clone());
-            Some(VersionTest { newer, older, result: oriented(pair.result(), false), counts: pair.counts.reversed() })
+            Some(VersionTest { newer, older, result, counts })
         };
         (0..self.members.len()).filter_map(test).collect()
     }
-}
 
-/// Swaps `Better` and `Worse` for the later entrant, because `result` describes the earlier one.
-fn oriented(result: PairResult, is_earlier: bool) -> PairResult {
-    match result {
-        PairResult::Better if !is_earlier => PairResult::Worse,
-        PairResult::Worse if !is_earlier => PairResult::Better,
-        same => same,
+    /// Returns the result and the counts of a pair from the point of view of `one`.
+    fn seen_by(&self, one: usize, other: usize) -> (PairResult, WinDrawLoss) {
+        let pair = self.pair(one, other);
+        match pair.result() {
+            result if one < other => (result, pair.counts),
+            PairResult::Better => (PairResult::Worse, pair.counts.reversed()),
+            PairResult::Worse => (PairResult::Better, pair.counts.reversed()),
+            same => (same, pair.counts.reversed()),
+        }
     }
 }
 
