@@ -1,6 +1,5 @@
 //! Entrants: the planners and external bots that play, with their display names.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use super::external::ExternalBot;
@@ -117,18 +116,16 @@ fn is_program(word: &&str) -> bool {
 /// Returns each entrant's given name, or otherwise a short name. Equal names are lengthened until
 /// they differ, as far as possible.
 pub fn shown_names(entrants: &[Entrant]) -> Vec<String> {
-    let candidates: Vec<Vec<String>> = entrants.iter().map(Entrant::candidates).collect();
-    let mut lengths = vec![0; entrants.len()];
+    let mut candidates: Vec<Vec<String>> = entrants.iter().map(Entrant::candidates).collect();
     loop {
-        let at = |index: usize| candidates[index][lengths[index]].as_str();
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        (0..entrants.len()).for_each(|index| *counts.entry(at(index)).or_default() += 1);
-        let can_grow = |&index: &usize| counts[at(index)] > 1 && lengths[index] + 1 < candidates[index].len();
-        let growing: Vec<usize> = (0..entrants.len()).filter(can_grow).collect();
+        let names: Vec<String> = candidates.iter().map(|candidates| candidates[0].clone()).collect();
+        let is_shared = |name: &String| names.iter().filter(|&other| other == name).count() > 1;
+        let can_grow = |candidates: &&mut Vec<String>| candidates.len() > 1 && is_shared(&candidates[0]);
+        let growing: Vec<&mut Vec<String>> = candidates.iter_mut().filter(can_grow).collect();
         if growing.is_empty() {
-            return (0..entrants.len()).map(|index| at(index).to_owned()).collect();
+            return names;
         }
-        growing.into_iter().for_each(|index| lengths[index] += 1);
+        growing.into_iter().for_each(|candidates| drop(candidates.remove(0)));
     }
 }
 
