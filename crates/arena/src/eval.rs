@@ -90,7 +90,8 @@ impl Summary {
         let distinct: Vec<usize> = maps.iter().map(|games| distinct(games)).collect();
         let mut clusters: Vec<Vec<f64>> =
             maps.iter().map(|games| games.iter().map(|game| f64::from(game.points())).collect()).collect();
-        let mut survivals: Vec<(u64, u64)> = maps.iter().map(|games| survivals(games)).collect();
+        let survived = |games: &[&GameRecord]| games.iter().filter(|game| game.survived()).count() as u64;
+        let mut survivals: Vec<(u64, u64)> = maps.iter().map(|games| (survived(games), games.len() as u64)).collect();
         let scores = || maps.iter().flatten().map(|game| game.points());
         if let ([1], [scores], [survival]) = (&distinct[..], &mut clusters[..], &mut survivals[..]) {
             // Repetitions of a single game carry no information about the spread.
@@ -115,10 +116,6 @@ impl Summary {
             cost: totals.cost(),
         }
     }
-}
-
-fn survivals(games: &[&GameRecord]) -> (u64, u64) {
-    (games.iter().filter(|game| game.survived()).count() as u64, games.len() as u64)
 }
 
 pub(super) fn distinct(games: &[&GameRecord]) -> usize {

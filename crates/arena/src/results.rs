@@ -65,23 +65,21 @@ pub fn resume(path: impl AsRef<Path>, series: &Series) -> Result<(Journal, Games
 }
 
 fn check(game: &GameRecord, series: &Series) -> Result<GameKey, String> {
-    let is_member = |what, found: &str, names: &[&str]| {
+    let is_member = |what, found: &str, names: Vec<&str>| {
         let index = names.iter().position(|name| *name == found);
         index.ok_or_else(|| format!("{what} is {found}, but this run has {}", names.join(" or ")))
     };
-    let maps: Vec<&str> = series.maps().iter().map(|map| map.name.as_str()).collect();
-    let map = is_member("the map", &game.map, &maps)?;
-    let entrants = series.entrants();
-    let labels: Vec<&str> = entrants.iter().map(Entrant::label).collect();
-    let planner = is_member("the planner", &game.planner, &labels)?;
+    let (maps, entrants) = (series.maps(), series.entrants());
+    let map = is_member("the map", &game.map, maps.iter().map(|map| map.name.as_str()).collect())?;
+    let planner = is_member("the planner", &game.planner, entrants.iter().map(Entrant::label).collect())?;
     same_in_run("the planner behind the name", game.spec(), entrants[planner].spec.as_str())?;
-    same_in_run("the layout of the map", &game.layout, &series.maps()[map].layout)?;
+    same_in_run("the layout of the map", &game.layout, &maps[map].layout)?;
     if let Some(external) = &game.external {
         let tick_ms = series.external.tick_time.as_millis();
         same_in_run("the time per tick in ms", u128::from(external.tick_ms), tick_ms)?;
     }
     same_in_run("the seed of the game", game.seed, series.seed(map, game.sample))?;
-    game.states(&series.maps()[map].world)?;
+    game.states(&maps[map].world)?;
     Ok(GameKey { sample: game.sample, map, planner })
 }
 
@@ -94,12 +92,10 @@ pub(super) fn same<T: PartialEq + Display>(what: &str, found: T, source: &str, e
 }
 
 fn variant_words(rules: &Rules) -> String {
-    if *rules == Rules::BLITZ_2025 {
-        "jump".to_owned()
-    } else if *rules == Rules::NO_JUMP {
-        "no-jump".to_owned()
-    } else {
-        to_json(rules)
+    match *rules {
+        Rules::BLITZ_2025 => "jump".to_owned(),
+        Rules::NO_JUMP => "no-jump".to_owned(),
+        _ => to_json(rules),
     }
 }
 

@@ -115,13 +115,10 @@ pub(super) fn waiting(folder: &Path) -> Vec<(PathBuf, RequestFile)> {
 pub fn entrant_names(folder: &Path) -> Vec<String> {
     let lines = File::open(folder.join("ladder.jsonl")).map(|file| BufReader::new(file).split(b'\n'));
     let lines = lines.into_iter().flatten().map_while(Result::ok);
-    let added =
-        lines.filter(|line| line.starts_with(b"{\"event\":{\"add\"")).filter_map(
-            |line| match serde_json::from_slice::<Line<Event>>(&line).ok()?.event {
-                Event::Add { name, .. } => Some(name),
-                _ => None,
-            },
-        );
+    let added = lines.filter(|line| line.starts_with(b"{\"event\":{\"add\"")).filter_map(|line| {
+        let Event::Add { name, .. } = serde_json::from_slice::<Line<Event>>(&line).ok()?.event else { return None };
+        Some(name)
+    });
     let waiting = waiting(folder).into_iter().filter_map(|(_, file)| match file.request {
         LadderRequest::Add(text) => Entrant::parse(&text).name,
         LadderRequest::Retire(_) => None,
