@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::eval::SCORE_MAX;
 use super::phrases::counted;
 use super::record::GameRecord;
-use super::series::Series;
+use super::series::{GameSlice, Series};
 use getaway_runs::stats::{self, CONFIDENCE, ClusteredMean, Interval, WinDrawLoss};
 
 /// Minimum number of units for an interval, and of maps for clustering by map. Five units cannot
@@ -149,7 +149,7 @@ fn units(pairs: &[Pair<'_>]) -> Vec<Unit> {
 /// Returns the complete pairs of two planners in the order of the series, on one map or all maps.
 pub fn pairs<'a>(
     series: &'a Series,
-    games: &'a [Option<GameRecord>],
+    games: &'a GameSlice,
     [left, right]: [usize; 2],
     map: Option<usize>,
 ) -> impl Iterator<Item = (&'a GameRecord, &'a GameRecord)> {

@@ -3,7 +3,7 @@ use serde::{Serialize, Serializer};
 use super::game::PlayerSpec;
 use super::phrases::counted;
 use super::record::{FailureKind, GameRecord};
-use super::series::{Games, Series};
+use super::series::{GameSlice, Series};
 use getaway::protocol::Mistakes;
 
 /// A bot without failures that misses at least this share of its ticks is reported as late.
@@ -34,16 +34,12 @@ fn serialize_failed<S: Serializer>(failed: &[u64; 5], serializer: S) -> Result<S
     serializer.collect_map(names.into_iter().zip(failed))
 }
 
-pub fn external_summaries(series: &Series, games: &Games) -> Vec<ExternalSummary> {
+pub fn external_summaries(series: &Series, games: &GameSlice) -> Vec<ExternalSummary> {
     (0..series.names().len()).filter_map(|planner| external_summary(series, games, planner)).collect()
 }
 
 /// Summarises an external bot; `None` for a planner.
-pub(crate) fn external_summary(
-    series: &Series,
-    games: &[Option<GameRecord>],
-    planner: usize,
-) -> Option<ExternalSummary> {
+pub(super) fn external_summary(series: &Series, games: &GameSlice, planner: usize) -> Option<ExternalSummary> {
     let of = || ExternalSummary::of(series.names()[planner].clone(), series.games_of(games, planner, None));
     matches!(series.players[planner], PlayerSpec::External(_)).then(of)
 }
@@ -68,7 +64,8 @@ impl ExternalSummary {
                 summary.failures.push(what);
             }
         }
-        summary.trouble = summary.trouble_words();
+        let first = summary.failures.first().map_or_else(String::new, |first| format!("; first: {first}"));
+        summary.trouble = summary.brief_trouble().map(|trouble| trouble + &first);
         summary
     }
 
@@ -96,10 +93,5 @@ impl ExternalSummary {
         (share >= LATE_SHARE).then(|| {
             format!("{name} was late: {missed} of {ticks} ticks ({:.0}%) passed without its command", 100.0 * share)
         })
-    }
-
-    fn trouble_words(&self) -> Option<String> {
-        let first = self.failures.first().map_or_else(String::new, |first| format!("; first: {first}"));
-        Some(self.brief_trouble()? + &first)
     }
 }

@@ -66,7 +66,7 @@ pub use rating::{RatedPairs, ratings};
 pub use record::{Cost, ExternalRecord, Failure, FailureKind, GameRecord, SourceCounts, Times};
 pub use report::{Judgement, ReportReplays, ReportText, report};
 pub use results::{GameSettings, resume};
-pub use series::{GameKey, Games, Series, SeriesError, SeriesMap, SeriesOptions};
+pub use series::{GameKey, GameSlice, Games, Series, SeriesError, SeriesMap, SeriesOptions};
 pub use sprt::{SprtMonitor, SprtReport};
 pub use tournament::{RATING_MODEL, Standing, Tournament, TournamentMonitor, TournamentOptions, TournamentPair};
 pub use verdict::{FurtherGames, GameUnit, MARGIN_DEFAULT, Outcome, Question, Verdict};

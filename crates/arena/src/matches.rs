@@ -6,7 +6,7 @@ use super::comparison::{Comparison, pairs};
 use super::eval::distinct;
 use super::external_summary::external_summary;
 use super::record::GameRecord;
-use super::series::{Series, SeriesMap};
+use super::series::{GameSlice, Series, SeriesMap};
 use super::sprt::SprtReport;
 use super::verdict::{Question, Verdict};
 
@@ -35,13 +35,7 @@ pub struct MapComparison {
 impl Match {
     /// Compares the two planners at the indices `sides`. `margin` is the smallest mean score difference
     /// that matters, in points; see [`MARGIN_DEFAULT`](super::MARGIN_DEFAULT).
-    pub fn of(
-        series: &Series,
-        games: &[Option<GameRecord>],
-        sides: [usize; 2],
-        sprt: Option<SprtReport>,
-        margin: f64,
-    ) -> Self {
+    pub fn of(series: &Series, games: &GameSlice, sides: [usize; 2], sprt: Option<SprtReport>, margin: f64) -> Self {
         let name = |side: usize| series.names()[side].clone();
         let [left, right] = sides.map(name);
         let deterministic = sides.into_iter().filter(|&side| is_deterministic(series, games, side)).map(name).collect();
@@ -76,7 +70,7 @@ impl Match {
 }
 
 /// True if the planner played some map more than once, and its games on each map are identical.
-pub(crate) fn is_deterministic(series: &Series, games: &[Option<GameRecord>], planner: usize) -> bool {
+pub(crate) fn is_deterministic(series: &Series, games: &GameSlice, planner: usize) -> bool {
     let on_map = |map: usize| series.games_of(games, planner, Some(map)).collect::<Vec<&GameRecord>>();
     let maps: Vec<Vec<&GameRecord>> = (0..series.maps().len()).map(on_map).collect();
     maps.iter().any(|games| games.len() > 1) && maps.iter().all(|games| distinct(games) <= 1)

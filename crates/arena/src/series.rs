@@ -95,6 +95,8 @@ pub struct Series {
 
 /// The games of a series by index; `None` for a game that has not been played yet.
 pub type Games = Vec<Option<GameRecord>>;
+/// Like [`Games`], but can end before the series does.
+pub type GameSlice = [Option<GameRecord>];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GameKey {
@@ -194,7 +196,7 @@ impl Series {
     }
 
     /// Returns a planner's game in a unit, which is a map and a sample.
-    pub fn game<'a>(&self, games: &'a [Option<GameRecord>], unit: usize, planner: usize) -> Option<&'a GameRecord> {
+    pub fn game<'a>(&self, games: &'a GameSlice, unit: usize, planner: usize) -> Option<&'a GameRecord> {
         games.get(unit * self.options.planners.len() + planner)?.as_ref()
     }
 
@@ -207,7 +209,7 @@ impl Series {
     /// Returns the played games of a planner in the order of the series, on one map or on all maps.
     pub fn games_of<'a>(
         &'a self,
-        games: &'a [Option<GameRecord>],
+        games: &'a GameSlice,
         planner: usize,
         map: Option<usize>,
     ) -> impl Iterator<Item = &'a GameRecord> {
