@@ -25,7 +25,6 @@
 //! ```
 
 mod comparison;
-mod csv;
 mod dataset;
 mod entrant;
 mod eval;
@@ -46,7 +45,6 @@ mod tournament;
 mod verdict;
 
 pub use comparison::{Comparison, pairs};
-pub use csv::csv;
 pub use dataset::{Dataset, DatasetError, DatasetOptions, GAME_STATES, Observation, SHARD_STATES, ShardHash};
 pub use entrant::{Entrant, shown_names};
 pub use eval::{MapEvaluation, MeanCost, PlannerEvaluation, Summary, evaluate};
@@ -64,7 +62,7 @@ pub use matches::{MapComparison, Match};
 pub use phrases::p_value;
 pub use rating::{RatedPairs, ratings};
 pub use record::{Cost, ExternalRecord, Failure, FailureKind, GameRecord, SourceCounts, Times};
-pub use report::{Judgement, ReportReplays, ReportText, report};
+pub use report::{Judgement, ReportReplays, ReportText, csv, report};
 pub use results::{GameSettings, resume};
 pub use series::{GameKey, GameSlice, Games, Series, SeriesError, SeriesMap, SeriesOptions};
 pub use sprt::{SprtMonitor, SprtReport};

@@ -1,4 +1,4 @@
-//! Renders a series as a self-contained HTML page that works offline.
+//! Renders a series as a self-contained HTML page that works offline, or as a table.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,6 +16,8 @@ use getaway::game::LAST_TICK;
 use getaway::protocol::to_json;
 use getaway_viewer::{for_script, with_head};
 
+const CSV_HEADER: &str = "planner,spec,map,layout,sample,seed,score,final_tick,caught,moves,simulated_ticks,\
+    mispredictions,missed_ticks,late_commands,invalid_commands,failure,failure_tick";
 const TEMPLATE: &str = include_str!("report.html");
 const DATA: &str = "{{DATA}}";
 const REPLAYS: &str = "{{REPLAYS}}";
@@ -166,6 +168,47 @@ pub fn report(
     [before, &for_script(&to_json(&data)), between, &replays, after].concat()
 }
 
+/// Returns the played games as CSV (RFC 4180): a header, and one line per game in the order of the
+/// series. Times are left out, so reruns of built-in planners with a budget in ticks give the same
+/// bytes.
+pub fn csv(series: &Series, games: &Games) -> String {
+    let names = series.names();
+    let lines = games.iter().enumerate().filter_map(|(index, game)| {
+        let name = &names[series.key(index).planner];
+        Some(csv_line(name, game.as_ref()?) + "\r\n")
+    });
+    std::iter::once(format!("{CSV_HEADER}\r\n")).chain(lines).collect()
+}
+
+fn csv_line(name: &str, game: &GameRecord) -> String {
+    let external = game.external.clone().unwrap_or_default();
+    let failure = game.failure();
+    let cells = [
+        csv_quoted(name),
+        csv_quoted(game.spec()),
+        csv_quoted(&game.map),
+        game.layout.clone(),
+        (game.sample + 1).to_string(),
+        game.seed.to_string(),
+        game.score.to_string(),
+        game.final_tick.to_string(),
+        game.caught.to_string(),
+        game.moves.clone(),
+        game.simulated_ticks.to_string(),
+        game.mispredictions.to_string(),
+        external.missed_ticks.to_string(),
+        external.late_commands.to_string(),
+        external.invalid_commands.to_string(),
+        failure.map_or_else(String::new, |failure| failure.kind.to_string()),
+        failure.map_or_else(String::new, |failure| failure.tick.to_string()),
+    ];
+    cells.join(",")
+}
+
+fn csv_quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
+}
+
 #[cfg(test)]
 mod tests {
     use std::ops::ControlFlow;
@@ -236,5 +279,14 @@ mod tests {
             let allowed = if outside == "http://" { 1 } else { 0 };
             assert_eq!(page.matches(outside).count(), allowed, "only the SVG namespace looks like an address");
         }
+    }
+
+    #[test]
+    fn cells_with_commas_and_quotes_are_quoted() {
+        assert_eq!(
+            ["a b", "select(0.2, x)", "say \"hi\""].map(csv_quoted),
+            ["a b", "\"select(0.2, x)\"", "\"say \"\"hi\"\"\""]
+        );
+        assert_eq!(CSV_HEADER.split(',').count(), 17);
     }
 }
