@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::external::{ExternalHost, ExternalOptions};
 use super::game::Host;
-use super::record::GameRecord;
 use super::series::{Series, SeriesError, SeriesMap, SeriesOptions};
 use getaway::map::Map;
 use getaway::protocol::to_json;
@@ -40,19 +39,9 @@ pub(super) struct LadderJob {
     pub entrant: String,
     /// A map and a seed: the index of the game among the entrant's games.
     pub unit: usize,
-    /// The series with which this process plays the game; other processes use their own.
+    /// The series and the index with which this process plays the game.
     #[serde(skip)]
-    pub series: Option<Arc<Series>>,
-}
-
-impl LadderJob {
-    /// Plays the game in this process; see [`Series::play_one`].
-    pub fn play(&self, host: &ExternalHost, is_stopped: &dyn Fn() -> bool) -> Result<Option<GameRecord>, SeriesError> {
-        let series = self.series.as_ref().expect("a job of this process");
-        let entrants = &series.options().planners;
-        let entrant = entrants.iter().position(|entrant| *entrant == self.entrant).expect("an entrant of the series");
-        series.play_one(self.unit * entrants.len() + entrant, host, is_stopped)
-    }
+    pub here: Option<(Arc<Series>, usize)>,
 }
 
 fn invalid(error: impl Display) -> SeriesError {
@@ -88,17 +77,16 @@ impl Series {
     pub fn play_lines(&self, games: &str, host: Host<'_>) -> Result<Vec<String>, SeriesError> {
         let games: Vec<RemoteGame> = serde_json::from_str(games).map_err(invalid)?;
         let bots = ExternalHost::new(self.external.clone());
-        games.into_iter().map(|game| self.play_line(game, host, &bots)).collect()
-    }
-
-    fn play_line(&self, game: RemoteGame, host: Host<'_>, bots: &ExternalHost) -> Result<String, SeriesError> {
-        let (index, of_ladder) = match game {
-            RemoteGame::OfSeries(index) => (index, None),
-            RemoteGame::OfLadder(job) => (job.unit, Some(self.with_planners(vec![job.entrant], host)?)),
+        let play = |game: RemoteGame| {
+            let (index, of_ladder) = match game {
+                RemoteGame::OfSeries(index) => (index, None),
+                RemoteGame::OfLadder(job) => (job.unit, Some(self.with_planners(vec![job.entrant], host)?)),
+            };
+            let series = of_ladder.as_ref().unwrap_or(self);
+            let game = if index < series.len() { series.play_one(index, &bots, &|| false)? } else { None };
+            game.as_ref().map(to_json).ok_or_else(|| invalid(format!("no game {index}")))
         };
-        let series = of_ladder.as_ref().unwrap_or(self);
-        let game = if index < series.len() { series.play_one(index, bots, &|| false)? } else { None };
-        game.as_ref().map(to_json).ok_or_else(|| invalid(format!("no game {index}")))
+        games.into_iter().map(play).collect()
     }
 }
 
@@ -109,6 +97,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
+    use crate::record::GameRecord;
     use crate::series::Games;
     use getaway::game::{Layout, Rules};
     use getaway::search::Budget;

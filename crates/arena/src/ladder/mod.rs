@@ -18,6 +18,7 @@ mod standing;
 mod store;
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +29,7 @@ use super::rating::{RatedPairs, ranked, ratings};
 use super::record::GameRecord;
 use super::remote::LadderJob;
 use super::results::GameSettings;
+use super::series::Series;
 use getaway_runs::fnv;
 use getaway_runs::stats::Interval;
 
@@ -262,13 +264,15 @@ impl Ladder {
         is_failing.then(|| format!("failed in {FAILURES_MAX} games in a row; last: {last}"))
     }
 
-    /// Chooses the next game and marks it as in progress; see [`Self::choice`].
-    pub fn next(&mut self) -> Option<LadderJob> {
+    /// Chooses the next game and marks it as in progress; see [`Self::choice`]. `series` has the entrants
+    /// of the ladder.
+    pub fn next(&mut self, series: &Arc<Series>) -> Option<LadderJob> {
         let index = self.choice()?;
         let member = &mut self.members[index];
         let unit = member.next_unit();
         member.pending.insert(unit);
-        Some(LadderJob { entrant: member.entrant(), unit, series: None })
+        let here = (Arc::clone(series), unit * series.names().len() + index);
+        Some(LadderJob { entrant: member.entrant(), unit, here: Some(here) })
     }
 
     /// The entrant that plays the next game. Returns `None` if no further game is informative:

@@ -122,14 +122,16 @@ pub fn run_ladder(
                 return games;
             }
             // Games that have ended stay in progress until they are written.
-            let unsaved = run.unsaved.iter().filter(|event| matches!(event, Event::Game(_))).count();
-            if count == 0 || run.ladder.in_progress() > unsaved {
+            if count == 0 || run.unsaved.is_empty() && run.ladder.in_progress() > 0 {
                 return games;
             }
             drop(run);
             thread::sleep(POLL_INTERVAL);
         },
-        work: &|game: &LadderJob, is_stopped| game.play(&host, is_stopped),
+        work: &|game: &LadderJob, is_stopped| {
+            let (series, index) = game.here.as_ref().expect("a job of this process");
+            series.play_one(*index, &host, is_stopped)
+        },
         done: &mut |_, record| {
             run.borrow_mut().save(Event::Game(Box::new(record)));
             Ok(ControlFlow::<()>::Continue(()))
@@ -226,8 +228,7 @@ impl<'a> Run<'a> {
         }
         let ahead_max = (self.ladder.games as usize / AHEAD_DIVISOR).clamp(ahead_min, IN_PROGRESS_MAX);
         let count = count.min(ahead_max.saturating_sub(self.ladder.in_progress()));
-        let next = || Some(LadderJob { series: Some(Arc::clone(&self.series)), ..self.ladder.next()? });
-        std::iter::from_fn(next).take(count).collect()
+        std::iter::from_fn(|| self.ladder.next(&self.series)).take(count).collect()
     }
 
     fn save(&mut self, event: Event) {
@@ -390,7 +391,8 @@ mod tests {
         let mut shared = open_with_entrant(&options);
         let job = shared.start(1, 1).remove(0);
         let host = ExternalHost::new(ExternalOptions::default());
-        let record = job.play(&host, &|| false).expect("no error").expect("a record");
+        let (series, index) = job.here.expect("a job of this process");
+        let record = series.play_one(index, &host, &|| false).expect("no error").expect("a record");
         let foreign = GameRecord { planner: "b".to_owned(), ..record.clone() };
         for record in [&foreign, &record, &record] {
             shared.save(Event::Game(Box::new(record.clone())));
