@@ -146,7 +146,7 @@ impl Journal {
         let file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
         lock(&path, &file)?;
         let mut journal = Self { path: path.clone(), file, size_bytes: 0, hash: FnvHasher::default().finish() };
-        journal.size_bytes = journal.read(kind, check, read)?;
+        journal.read(kind, check, read)?;
         journal.truncate().map_err(failed)?;
         Ok(journal)
     }
@@ -211,14 +211,14 @@ impl Journal {
         kind: FileKind,
         check: impl FnOnce(S) -> Result<(), String>,
         mut read: impl FnMut(R) -> Result<(), String>,
-    ) -> Result<u64, JournalError> {
+    ) -> Result<(), JournalError> {
         let path = self.path.clone();
         let failed = |source| JournalError::File { path: path.clone(), source };
         // Never reads beyond the file's size: reading a kernel file, such as `/proc/kmsg`, may
         // block.
         let size_bytes = self.file.metadata().map_err(failed)?.len();
         let mut reader = BufReader::new(self.file.try_clone().map_err(failed)?.take(size_bytes));
-        let (mut bytes, mut text, mut check) = (0, Vec::new(), Some(check));
+        let (mut text, mut check) = (Vec::new(), Some(check));
         for line in 1.. {
             text.clear();
             let limited = &mut Read::take(&mut reader, LINE_BYTES_MAX);
@@ -237,25 +237,21 @@ impl Journal {
                 return Err(wrong(line_too_long()));
             }
             if !text.ends_with(b"\n") {
-                return Ok(bytes);
+                return Ok(());
             }
-            self.verify(&text).map_err(wrong)?;
+            let (body, ending) = text.split_at(text.len().saturating_sub(ENDING_BYTES));
+            if ending != self.ending(body).as_bytes() {
+                let why = "the checksum is wrong: the line was edited, or lines before it were added, moved or removed";
+                return Err(wrong(why.to_owned()));
+            }
             let result = match check.take() {
                 Some(check) => parse(&text).and_then(|header: Header<S>| check(header.settings)),
                 None => parse(&text).and_then(&mut read),
             };
             result.map_err(wrong)?;
-            bytes += length;
+            self.size_bytes += length;
         }
         unreachable!("a file has finitely many lines")
-    }
-
-    fn verify(&mut self, line: &[u8]) -> Result<(), String> {
-        let (body, ending) = line.split_at(line.len().saturating_sub(ENDING_BYTES));
-        if ending == self.ending(body).as_bytes() {
-            return Ok(());
-        }
-        Err("the checksum is wrong: the line was edited, or lines before it were added, moved or removed".to_owned())
     }
 }
 
