@@ -17,7 +17,7 @@ use super::external::{ExternalHost, ExternalOptions};
 use super::game::{GameError, Host, PlayedGame, PlayerSpec};
 use super::record::GameRecord;
 use getaway::bot::{BotOptions, OptionsError};
-use getaway::game::{Layout, POINTS_PER_TICK, Rules, World, WorldError};
+use getaway::game::{Layout, POINTS_PER_TICK, Rules, World};
 use getaway::map::Map;
 use getaway::planner::PlannerError;
 use getaway::search::{Budget, Generator};
@@ -44,7 +44,8 @@ pub struct SeriesOptions {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SeriesError {
-    /// The list of maps or planners, the name or command of an entrant, or the JSON of a series is invalid.
+    /// A map, the list of maps or planners, the name or command of an entrant, or the JSON of a series is
+    /// invalid.
     #[error("{0}")]
     Invalid(String),
     #[error(transparent)]
@@ -56,8 +57,6 @@ pub enum SeriesError {
     Planner(#[from] PlannerError),
     #[error(transparent)]
     Bot(#[from] OptionsError),
-    #[error("{map}: {source}")]
-    World { map: String, source: WorldError },
     #[error("{map}, {planner}, seed {seed}: {source}")]
     Game { map: String, planner: String, seed: u64, source: Box<GameError> },
 }
@@ -124,8 +123,8 @@ impl Series {
         }
         let prepare = |map: &Map| {
             let name = map.name.clone();
-            let world = World::new(&map.layout, &options.rules)
-                .map_err(|source| SeriesError::World { map: name.clone(), source })?;
+            let invalid = |error| SeriesError::Invalid(format!("{name}: {error}"));
+            let world = World::new(&map.layout, &options.rules).map_err(invalid)?;
             Ok(SeriesMap { name, layout: fingerprint(&map.layout), world, best_score: Arc::default() })
         };
         let maps = maps.iter().map(prepare).collect::<Result<_, SeriesError>>()?;

@@ -157,17 +157,14 @@ where
             loop {
                 let line = match lines.recv_timeout(ASK_INTERVAL) {
                     Ok(line) => line.map_err(WorkerError::process)?,
-                    Err(RecvTimeoutError::Timeout) if is_stopped() => return Ok(ControlFlow::Continue(())),
-                    Err(RecvTimeoutError::Timeout) => {
+                    Err(RecvTimeoutError::Timeout) if !is_stopped() => {
                         next(0);
                         continue;
                     }
-                    Err(RecvTimeoutError::Disconnected) if in_progress == 0 && next(1).is_empty() => {
-                        return Ok(ControlFlow::Continue(()));
-                    }
-                    Err(RecvTimeoutError::Disconnected) => {
+                    Err(RecvTimeoutError::Disconnected) if in_progress > 0 || !next(1).is_empty() => {
                         return Err(WorkerError::process("the other process ended before all jobs were done"));
                     }
+                    Err(_) => return Ok(ControlFlow::Continue(())),
                 };
                 let message = serde_json::from_str::<Message<Job, R>>(&line);
                 match message.map_err(|error| WorkerError::Process(format!("{error} in {line:.200}")))? {
