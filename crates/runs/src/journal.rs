@@ -136,10 +136,11 @@ impl Journal {
         read: impl FnMut(R) -> Result<(), String>,
     ) -> Result<Self, JournalError> {
         let path = path.as_ref().to_owned();
-        match Self::create(&path, kind, settings) {
-            Ok(journal) => return Ok(journal),
-            Err(JournalError::File { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error),
+        if path.symlink_metadata().is_err() {
+            match Self::create(&path, kind, settings) {
+                Err(JournalError::File { source, .. }) if source.kind() == io::ErrorKind::AlreadyExists => {}
+                created => return created,
+            }
         }
         let failed = |source| JournalError::File { path: path.clone(), source };
         files::check(&path, FILE_BYTES_MAX).map_err(failed)?;
@@ -153,9 +154,6 @@ impl Journal {
 
     fn create<S: Serialize>(path: &Path, kind: FileKind, settings: &S) -> Result<Self, JournalError> {
         let failed = |source| JournalError::File { path: path.to_owned(), source };
-        if path.symlink_metadata().is_ok() {
-            return Err(failed(io::ErrorKind::AlreadyExists.into()));
-        }
         let partial = partial_file(path).map_err(failed)?;
         lock(path, partial.as_file())?;
         let (file, partial_path) = partial.into_parts();
