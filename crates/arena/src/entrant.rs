@@ -75,12 +75,9 @@ impl Entrant {
         let is_simple = |command: &str| !command.contains(['\'', '"', '`', '$', ';', '|', '&', '<', '>', '(', '\\']);
         if let Some(bot) = ExternalBot::parse(&self.spec).filter(|bot| is_simple(&bot.command)) {
             let words: Vec<&str> = bot.command.split_whitespace().collect();
-            let first = words.iter().position(is_program).unwrap_or(0);
-            let program = words.get(first).map(|word| file_name(word)).unwrap_or_default();
-            candidates.extend((first + 1..=words.len()).map(|end| {
-                let arguments = words[first + 1..end].iter().copied();
-                std::iter::once(program).chain(arguments).collect::<Vec<&str>>().join(" ")
-            }));
+            let mut words = words[words.iter().position(is_program).unwrap_or(0)..].to_vec();
+            words.iter_mut().take(1).for_each(|program| *program = file_name(program));
+            candidates.extend((1..=words.len()).map(|end| words[..end].join(" ")));
         }
         candidates.push(self.spec.clone());
         candidates

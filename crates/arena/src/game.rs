@@ -127,9 +127,8 @@ impl Player {
         };
         let (start, mut played) = (thread_time(), PlayedGame::new(world));
         while !played.state.is_over() {
-            let decision = bot
-                .next_action(&GameMessage::of(world, &played.state, TEAM))
-                .map_err(|source| GameError::Bot { tick: played.state.tick(), source })?;
+            let (message, tick) = (GameMessage::of(world, &played.state, TEAM), played.state.tick());
+            let decision = bot.next_action(&message).map_err(|source| GameError::Bot { tick, source })?;
             watch(&played.state, Answer::Decision(&decision));
             if is_stopped() {
                 return Ok(None);

@@ -177,23 +177,21 @@ impl Tournament {
     /// that it is not shown to beat.
     pub fn sentence(&self) -> String {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
-        let close: Vec<String> = others
-            .iter()
-            .filter_map(|Standing { planner: name, index, .. }| {
-                let pair = self.pairs.iter().find(|pair| pair.sides == [first.index, *index])?;
-                let verdict = &pair.verdict;
-                let further = verdict.further.or(verdict.further_for_margin);
-                let further = further.map(|further| format!(", about {}", further.words()));
-                match verdict.outcome {
-                    Outcome::Better => None,
-                    Outcome::Failed => Some(format!("{name} (too many failed games)")),
-                    // Ratings count wins. In points, one large loss can outweigh many narrow wins.
-                    Outcome::Worse => Some(format!("{name} (which scores more points)")),
-                    Outcome::Equal => Some(format!("{name} (equal within {:.0} points)", verdict.margin)),
-                    _ => Some(format!("{name} (too few games{})", further.unwrap_or_default())),
-                }
-            })
-            .collect();
+        let close = |Standing { planner: name, index, .. }: &Standing| {
+            let pair = self.pairs.iter().find(|pair| pair.sides == [first.index, *index])?;
+            let verdict = &pair.verdict;
+            let further = verdict.further.or(verdict.further_for_margin);
+            let further = further.map(|further| format!(", about {}", further.words()));
+            match verdict.outcome {
+                Outcome::Better => None,
+                Outcome::Failed => Some(format!("{name} (too many failed games)")),
+                // Ratings count wins. In points, one large loss can outweigh many narrow wins.
+                Outcome::Worse => Some(format!("{name} (which scores more points)")),
+                Outcome::Equal => Some(format!("{name} (equal within {:.0} points)", verdict.margin)),
+                _ => Some(format!("{name} (too few games{})", further.unwrap_or_default())),
+            }
+        };
+        let close: Vec<String> = others.iter().filter_map(close).collect();
         let winner = format!("{} has the best rating of {} entrants", first.planner, self.standing.len());
         let claim = match &close[..] {
             [] => format!("{winner}, and is better than every other entrant it was compared with."),

@@ -121,10 +121,7 @@ impl Ladder {
                 ..row.clone()
             }
         };
-        let placed = active
-            .iter()
-            .enumerate()
-            .map(|(place, &index)| row(index, Some(place + 1), active.get(place + 1).copied()));
+        let placed = (0..active.len()).map(|at| row(active[at], Some(at + 1), active.get(at + 1).copied()));
         LadderStanding {
             games: self.games,
             open_pairs: self.neighbours().filter(is_open).count(),

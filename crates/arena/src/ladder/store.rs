@@ -129,8 +129,7 @@ pub fn entrant_names(folder: &Path) -> Vec<String> {
 fn check(found: &Settings, expected: &Settings) -> Result<(), String> {
     found.games.check(&expected.games)?;
     same_in_run("the time per tick in ms", found.tick_ms, expected.tick_ms)?;
-    let names =
-        |settings: &Settings| settings.maps.iter().map(|map| map.name.clone()).collect::<Vec<String>>().join(" ");
+    let names = |settings: &Settings| settings.maps.iter().map(|map| &*map.name).collect::<Vec<&str>>().join(" ");
     same_in_run("the list of maps", names(found), names(expected))?;
     let changed = found.maps.iter().zip(&expected.maps).find(|(found, expected)| found != expected);
     changed.map_or(Ok(()), |(map, _)| Err(format!("the map {} has changed", map.name)))
