@@ -116,28 +116,22 @@ struct Unit {
 }
 
 fn units(pairs: &[Pair<'_>]) -> Vec<Unit> {
-    // A union-find forest: each pair points to an earlier pair of its unit, or to itself.
-    let mut earlier: Vec<usize> = Vec::new();
-    let root = |earlier: &[usize], mut pair: usize| {
-        while earlier[pair] != pair {
-            pair = earlier[pair];
-        }
-        pair
-    };
+    // For each pair, the index of the first pair in its unit.
+    let mut unit_of: Vec<usize> = (0..pairs.len()).collect();
     // For each distinct game of a side, the index of the first pair with this game.
     let (mut of_left, mut of_right) = (HashMap::new(), HashMap::new());
     for (index, (left, right)) in pairs.iter().enumerate() {
-        earlier.push(index);
         for first in [*of_left.entry(&left.moves).or_insert(index), *of_right.entry(&right.moves).or_insert(index)] {
-            let (one, other) = (root(&earlier, index), root(&earlier, first));
-            earlier[one.max(other)] = one.min(other);
-            earlier[index] = one.min(other);
+            let (kept, merged) = (unit_of[index].min(unit_of[first]), unit_of[index].max(unit_of[first]));
+            if kept < merged {
+                unit_of[merged..=index].iter_mut().filter(|unit| **unit == merged).for_each(|unit| *unit = kept);
+            }
         }
     }
     let mut seen = HashSet::new();
     let mut units: BTreeMap<usize, Unit> = BTreeMap::new();
     for (index, pair @ (left, right)) in pairs.iter().enumerate() {
-        let unit = units.entry(root(&earlier, index)).or_default();
+        let unit = units.entry(unit_of[index]).or_default();
         unit.differences.push(difference(pair));
         if seen.insert((&left.moves, &right.moves)) {
             unit.counts.add(left.rank(), right.rank());
