@@ -226,12 +226,10 @@ impl Dataset {
         let fields: Vec<String> = self.fields().into_iter().map(|field| field.text).collect();
         let states = self.shard_states(shard);
         let text = format!("{{'descr': [{}], 'fortran_order': False, 'shape': ({states},), }}", fields.join(", "));
-        let mut header = b"\x93NUMPY\x01\x00".to_vec();
-        let length = (header.len() + 2 + text.len() + 1).next_multiple_of(NPY_ALIGNMENT);
-        let padded = length - header.len() - 2;
-        header.extend((padded as u16).to_le_bytes());
-        header.extend(format!("{text:<width$}\n", width = padded - 1).into_bytes());
-        header
+        // The magic string, the version and the length of the text take ten bytes.
+        let length = (10 + text.len() + 1).next_multiple_of(NPY_ALIGNMENT) - 10;
+        let text = format!("{text:<width$}\n", width = length - 1);
+        [b"\x93NUMPY\x01\x00", &(length as u16).to_le_bytes()[..], text.as_bytes()].concat()
     }
 
     pub fn shard_bytes(&self, shard: usize) -> usize {

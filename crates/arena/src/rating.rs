@@ -11,6 +11,8 @@
 //! Zeger, *Longitudinal Data Analysis Using Generalized Linear Models*, 1986). The intervals are
 //! never narrower than if all pairs were independent.
 
+use std::collections::BTreeSet;
+
 use getaway_runs::stats::{CONFIDENCE, Interval, WinDrawLoss, normal_quantile, students_quantile};
 
 /// Rating points per unit of log odds.
@@ -47,9 +49,8 @@ pub fn ratings(planners: usize, pairs: &[RatedPairs]) -> Vec<Interval> {
     let mut strengths = vec![0.0; planners];
     for _ in 0..STEPS_MAX {
         let mut slope = gradient(&strengths, pairs);
-        for (slope, strength) in slope.iter_mut().zip(&strengths) {
-            *slope -= PRIOR_PAIRS * (logistic(*strength) - 0.5);
-        }
+        let of_prior = strengths.iter().map(|strength| PRIOR_PAIRS * (logistic(*strength) - 0.5));
+        slope.iter_mut().zip(of_prior).for_each(|(slope, prior)| *slope -= prior);
         let inverse = inverse(information(&strengths, pairs));
         let step: Vec<f64> = inverse.iter().map(|row| dot(row, &slope)).collect();
         let length = step.iter().fold(0.0, |length: f64, part| length.max(part.abs()));
@@ -136,9 +137,7 @@ fn inverse(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
 }
 
 fn scores_by_map(strengths: &[f64], pairs: &[RatedPairs]) -> Vec<Vec<f64>> {
-    let mut maps: Vec<usize> = pairs.iter().map(|pairs| pairs.map).collect();
-    maps.sort_unstable();
-    maps.dedup();
+    let maps: BTreeSet<usize> = pairs.iter().map(|pairs| pairs.map).collect();
     maps.into_iter().map(|map| gradient(strengths, pairs.iter().filter(|pairs| pairs.map == map))).collect()
 }
 

@@ -2,7 +2,6 @@ use std::collections::HashSet;
 
 use serde::Serialize;
 
-use getaway_runs::fnv;
 use getaway_runs::stats::{Sprt, SprtDecision, WinDrawLoss};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,8 +33,8 @@ pub(super) struct PairState {
     pub by_map: Vec<WinDrawLoss>,
     /// The first unit that has not been processed yet.
     next_unit: usize,
-    /// Distinct pairs of games, as hashes of map and moves.
-    seen: HashSet<u64>,
+    /// Distinct pairs of games: the map and the hashes of the moves.
+    seen: HashSet<(usize, u64, u64)>,
     /// Number of units processed since the last new pair of games.
     repeats: usize,
     /// The decisions of two tests: is the entrant that was added earlier better, and is the entrant
@@ -55,8 +54,7 @@ impl PairState {
         while let Some((left, right)) = both(self.next_unit) {
             let map = self.next_unit % self.by_map.len();
             self.next_unit += 1;
-            let [map_bytes, left_bytes, right_bytes] = [map as u64, left.moves, right.moves].map(u64::to_le_bytes);
-            if !self.seen.insert(fnv(&[&map_bytes, &left_bytes, &right_bytes])) {
+            if !self.seen.insert((map, left.moves, right.moves)) {
                 self.repeats += 1;
                 continue;
             }
