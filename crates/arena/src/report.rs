@@ -94,18 +94,15 @@ struct Data<'a> {
     times: Vec<Vec<Vec<(f64, u64)>>>,
     /// Comparisons by map, left planner and right planner. The first entry is over all maps.
     matrix: Vec<Vec<Vec<Comparison>>>,
-    games: Vec<GameRow>,
+    /// For each game: index of the planner, index of the map, sample, seed, final tick, score, replay
+    /// command, index of the replay, failure.
+    games: Vec<Value>,
 }
 
 fn sprt_curve(SprtReport { sides, ratios, low, high, .. }: &SprtReport) -> Value {
     let ratios: Vec<f64> = ratios.iter().map(|ratio| (ratio * 1e3).round() / 1e3).collect();
     json!({ "sides": sides, "ratios": ratios, "low": low, "high": high })
 }
-
-/// A game: index of the planner, index of the map, sample, seed, final tick, score, replay command,
-/// index of the replay, failure.
-#[derive(Serialize)]
-struct GameRow(usize, usize, u32, u64, u16, u32, Option<String>, Option<usize>, Option<String>);
 
 /// Renders the page of a series. `command_of` returns the command that replays the game at an
 /// index, or `None` if there is no such command.
@@ -140,7 +137,7 @@ pub fn report(
         let replay = replays.and_then(|replays| *replays.of_game.get(index)?);
         let failure = game.failure().map(|failure| format!("{}: {}", failure.kind, failure.detail));
         let GameRecord { sample, seed, final_tick, score, .. } = *game;
-        Some(GameRow(key.planner, key.map, sample, seed, final_tick, score, command_of(index), replay, failure))
+        Some(json!([key.planner, key.map, sample, seed, final_tick, score, command_of(index), replay, failure]))
     };
     let external = external_summaries(series, games);
     let troubles: Vec<String> = external.iter().filter_map(|bot| bot.trouble.clone()).collect();
