@@ -132,6 +132,7 @@ impl Member {
 #[derive(Debug, Default)]
 pub(crate) struct Ladder {
     maps: Vec<String>,
+    /// Maximum number of games per entrant.
     units_max: usize,
     members: Vec<Member>,
     /// The pair of members `i < j` is `pairs[j][i]`.
@@ -147,11 +148,6 @@ pub(crate) struct Ladder {
 }
 
 impl Ladder {
-    /// Creates an empty ladder on the named maps. Each entrant plays at most `units_max` games.
-    pub fn new(maps: Vec<String>, units_max: usize) -> Self {
-        Self { maps, units_max, ..Self::default() }
-    }
-
     pub fn entrants(&self) -> Vec<String> {
         self.members.iter().map(Member::entrant).collect()
     }
@@ -161,13 +157,13 @@ impl Ladder {
     /// name, from `@2`. A version number that the name already has is replaced.
     pub fn free_name(&self, entrant: &Entrant) -> String {
         let name = valid_name(&shown_names(std::slice::from_ref(entrant)).remove(0));
-        if !self.has(&name) {
+        if self.index(&name).is_none() {
             return name;
         }
         // Leaves room for a version such as `@12345`.
         let base: String = base_name(&name).chars().take(NAME_CHARS_MAX - 6).collect();
         let versions = (2..).map(|version| format!("{base}@{version}"));
-        versions.into_iter().find(|name| !self.has(name)).expect("finitely many versions")
+        versions.into_iter().find(|name| self.index(name).is_none()).expect("finitely many versions")
     }
 
     /// The index of the entrant with this name.
@@ -175,15 +171,11 @@ impl Ladder {
         self.members.iter().position(|member| member.row.name == name)
     }
 
-    pub fn has(&self, name: &str) -> bool {
-        self.index(name).is_some()
-    }
-
     /// Fails if an event contradicts the ladder's maps or earlier events.
     pub fn check(&self, event: &Event) -> Result<(), String> {
         match event {
-            Event::Add { name, .. } if self.has(name) => Err(format!("{name} is added twice")),
-            Event::Retire { name, .. } | Event::SetAside { name, .. } if !self.has(name) => {
+            Event::Add { name, .. } if self.index(name).is_some() => Err(format!("{name} is added twice")),
+            Event::Retire { name, .. } | Event::SetAside { name, .. } if self.index(name).is_none() => {
                 Err(format!("no entrant is named {name}"))
             }
             Event::Game(game) => self.place_of(game).map(drop),

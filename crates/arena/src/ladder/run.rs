@@ -167,7 +167,7 @@ impl<'a> Run<'a> {
         };
         let names: Vec<String> = settings.maps.iter().map(|map| map.name.clone()).collect();
         let units_max = names.len() * options.series.samples as usize;
-        let mut ladder = Ladder::new(names, units_max);
+        let mut ladder = Ladder { maps: names, units_max, ..Ladder::default() };
         let journal = store::open(options.folder, &settings, |event| {
             if let Event::Game(record) = &event {
                 report_game(report, &series, ladder.games + 1, record);
@@ -299,7 +299,7 @@ impl<'a> Run<'a> {
                 self.notes.push(format!("{name} is added"));
                 self.save(Event::Add { name, spec, at: now(), request: id });
             }
-            LadderRequest::Retire(name) if !self.ladder.has(&name) => {
+            LadderRequest::Retire(name) if self.ladder.index(&name).is_none() => {
                 return Err(format!("cannot retire {name}: no entrant has this name"));
             }
             LadderRequest::Retire(name) => {
