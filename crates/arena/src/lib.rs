@@ -20,7 +20,7 @@
 //! let _: ControlFlow<()> =
 //!     series.play(&mut games, 2, &AtomicBool::new(false), |_, _| ControlFlow::Continue(()))?;
 //! let result = Match::of(&series, &games, [0, 1], None, MARGIN_DEFAULT);
-//! assert!(result.sentence().starts_with("survival is better than random: "));
+//! assert!(result.verdict.sentence.starts_with("survival is better than random: "));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -63,10 +63,6 @@ impl Match {
             names => format!("{} are deterministic: {pairs} of {played}", names.join(" and ")),
         })
     }
-
-    pub fn sentence(&self) -> String {
-        self.verdict.sentence.clone()
-    }
 }
 
 /// True if the planner played some map more than once, and its games on each map are identical.
@@ -146,22 +142,27 @@ mod tests {
     #[test]
     fn every_outcome_has_a_sentence() {
         assert_eq!(
-            result_of(&[(2002, 1001); 10]).sentence(),
+            result_of(&[(2002, 1001); 10]).verdict.sentence,
             "random is better than safest: +1,001 points per game (+1,001 to +1,001), 10 wins, 0 ties and 0 losses in \
              10 paired games (sign test, p = 0.0020)."
         );
-        assert!(result_of(&[(1, 2); 20]).sentence().starts_with("random is worse than safest: -1 points per game"));
+        assert!(
+            result_of(&[(1, 2); 20]).verdict.sentence.starts_with("random is worse than safest: -1 points per game")
+        );
         assert_eq!(
-            result_of(&[(1, 1); 80]).sentence(),
+            result_of(&[(1, 1); 80]).verdict.sentence,
             "random and safest are equal within 500 points: +0 points per game (90% interval -289 to +289), 0 wins, \
              80 ties and 0 losses in 80 paired games (sign test, p = 1.00)."
         );
         assert_eq!(
-            result_of(&[(1, 2), (3, 2)]).sentence(),
+            result_of(&[(1, 2), (3, 2)]).verdict.sentence,
             "Too few games to tell random from safest: +0 points per game, 1 win, 0 ties and 1 loss in 2 paired games \
              (sign test, p = 1.00); about 2,200 more pairs would show a difference of 500 points."
         );
-        assert_eq!(result_of(&[]).sentence(), "No pair of games was played, so random and safest cannot be compared.");
+        assert_eq!(
+            result_of(&[]).verdict.sentence,
+            "No pair of games was played, so random and safest cannot be compared."
+        );
     }
 
     #[test]
@@ -188,7 +189,7 @@ mod tests {
             ),
             (&[(3, 2), (2, 3)], "; about 2,200 more pairs would show a difference of 500 points."),
         ] {
-            let sentence = result_of(ticks).sentence();
+            let sentence = result_of(ticks).verdict.sentence;
             assert!(sentence.ends_with(further), "{ticks:?}: {sentence}");
         }
     }
@@ -204,9 +205,9 @@ mod tests {
             Match::of(&series, &games, [0, 1], None, MARGIN_DEFAULT)
         };
         let result = of(0);
-        assert_eq!(result.sentence(), "random and safest played identical games in all 40 pairs.");
+        assert_eq!(result.verdict.sentence, "random and safest played identical games in all 40 pairs.");
         assert_eq!((result.verdict.further, result.verdict.further_for_margin), (None, None));
-        let sentence = of(3).sentence();
+        let sentence = of(3).verdict.sentence;
         assert!(sentence.contains("; 37 pairs have identical games; about "), "{sentence}");
         assert_eq!(of(39).overall.identical_pairs, 1);
     }
@@ -282,7 +283,7 @@ mod tests {
         assert_eq!(monitor.pairs_needed(), Some(17));
         let result = Match::of(&series, &all[..34], [0, 1], Some(report), MARGIN_DEFAULT);
         assert_eq!(
-            result.sentence(),
+            result.verdict.sentence,
             "random is better than safest: H1 (wins 60% of decisive pairs) accepted over H0 (50%) after 17 wins, 0 ties and 0 losses in \
              17 paired games (SPRT, alpha 0.05, beta 0.05)."
         );
@@ -295,7 +296,7 @@ mod tests {
             let games = games(&series, scores);
             let mut monitor = SprtMonitor::new(Some(Sprt::default()), [0, 1]);
             monitor.update(&series, &games);
-            Match::of(&series, &games, [0, 1], monitor.report(), MARGIN_DEFAULT).sentence()
+            Match::of(&series, &games, [0, 1], monitor.report(), MARGIN_DEFAULT).verdict.sentence
         };
         assert!(
             sentence(&[(1, 1); 40]).contains("Too few games to tell random from safest: neither H0"),

@@ -46,7 +46,7 @@ impl Judgement {
     pub fn sentence(&self) -> Option<String> {
         match self {
             Self::Evaluation => None,
-            Self::Battle(battle) => Some(battle.sentence()),
+            Self::Battle(battle) => Some(battle.verdict.sentence.clone()),
             Self::Tournament(tournament) => Some(tournament.sentence()),
         }
     }

@@ -55,7 +55,8 @@ fn sequential_test_does_not_depend_on_the_order_of_arrival() {
         let needed = 2 * monitor.pairs_needed().expect("a decision");
         Match::of(&series, &games[..needed], [0, 1], monitor.report(), MARGIN_DEFAULT)
     });
-    assert!(reports[0].sentence().starts_with("safest is better than random: H1"), "{}", reports[0].sentence());
+    let sentence = &reports[0].verdict.sentence;
+    assert!(sentence.starts_with("safest is better than random: H1"), "{sentence}");
     assert!(reports[0].overall.counts.pairs() < 40, "the series stops as soon as the test is decided");
     assert_eq!(reports[0], reports[1]);
     assert_eq!(reports[0], reports[2]);

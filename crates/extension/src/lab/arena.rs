@@ -69,7 +69,7 @@ pub(crate) fn play_series<'py>(
     results.set_item("planners", plain(py, &evaluate(&series, &games))?)?;
     if battle {
         let result = Match::of(&series, &games, [0, 1], None, MARGIN_DEFAULT);
-        results.set_item("sentence", result.sentence())?;
+        results.set_item("sentence", &result.verdict.sentence)?;
         results.set_item("match", plain(py, &result)?)?;
     }
     Ok(results)
