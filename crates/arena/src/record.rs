@@ -141,13 +141,8 @@ impl FailureKind {
 impl fmt::Display for FailureKind {
     /// Writes the failure as a verb, such as "crashed".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Crash => "crashed",
-            Self::Disconnect => "disconnected",
-            Self::Silence => "fell silent",
-            Self::Garbage => "sent garbage",
-            Self::Limit => "exceeded a limit",
-        })
+        let verbs = ["crashed", "disconnected", "fell silent", "sent garbage", "exceeded a limit"];
+        f.write_str(verbs[*self as usize])
     }
 }
 
