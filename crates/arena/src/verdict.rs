@@ -114,14 +114,12 @@ impl Question<'_> {
         let is_planned = outcome == Outcome::Undecided && pairs.identical_pairs < pairs.pairs_played && sprt.is_none();
         let further = is_planned.then(|| FurtherGames::for_observed(pairs)).flatten();
         let for_margin = is_planned.then(|| FurtherGames::plan(pairs, pairs.adjusted, margin, 0.0)).flatten();
-        let helps =
-            |games: &FurtherGames| further.is_none_or(|more| more.unit != games.unit || games.count < more.count);
+        let helps = |one: &FurtherGames| further.is_none_or(|more| more.unit != one.unit || one.count < more.count);
         let further_for_margin = for_margin.filter(helps);
+        let both = format!("{left} and {right}");
         let claim = match sprt {
-            _ if is_broken => format!("So the games do not show how {left} and {right} compare."),
-            _ if pairs.counts.pairs() == 0 => {
-                format!("No pair of games was played, so {left} and {right} cannot be compared.")
-            }
+            _ if is_broken => format!("So the games do not show how {both} compare."),
+            _ if pairs.counts.pairs() == 0 => format!("No pair of games was played, so {both} cannot be compared."),
             Some(report) => self.sequential_claim(report),
             None => self.claim(outcome, [further, further_for_margin]),
         };
@@ -149,7 +147,7 @@ impl Question<'_> {
 
     fn claim(self, outcome: Outcome, [further, for_margin]: [Option<FurtherGames>; 2]) -> String {
         let Self { sides: [left, right], pairs, .. } = self;
-        let margin = points(self.margin);
+        let (both, margin) = (format!("{left} and {right}"), points(self.margin));
         let units = match counted(pairs.units, "independent unit", "independent units") {
             units if pairs.units < pairs.counts.pairs() => format!(" on {units}"),
             _ => String::new(),
@@ -163,13 +161,11 @@ impl Question<'_> {
             Outcome::Worse => format!("{left} is worse than {right}: {size}{interval}, {games}."),
             Outcome::Equal => {
                 let interval = range(pairs.adjusted.interval(EQUIVALENCE_CONFIDENCE));
-                format!(
-                    "{left} and {right} are equal within {margin} points: {size} (90% interval {interval}), {games}."
-                )
+                format!("{both} are equal within {margin} points: {size} (90% interval {interval}), {games}.")
             }
             _ if pairs.identical_pairs == pairs.pairs_played => match pairs.pairs_played {
-                1 => format!("{left} and {right} played identical games in the only pair."),
-                played => format!("{left} and {right} played identical games in all {played} pairs."),
+                1 => format!("{both} played identical games in the only pair."),
+                played => format!("{both} played identical games in all {played} pairs."),
             },
             _ => {
                 let mut claim = format!("Too few games to tell {left} from {right}: {size}{interval}, {games}");
@@ -190,19 +186,17 @@ impl Question<'_> {
     fn sequential_claim(self, report: &SprtReport) -> String {
         let Self { sides: [left, right], pairs, .. } = self;
         let Sprt { p0, p1, alpha, beta } = report.sprt;
-        let (zero, one) = (percent(p0), percent(p1));
+        let [zero, one] = [p0, p1].map(percent);
+        let [h0, h1] =
+            [("H0", &zero), ("H1", &one)].map(|(name, share)| format!("{name} (wins {share} of decisive pairs)"));
         let what = match report.decision {
-            SprtDecision::H1 => {
-                format!("{left} is better than {right}: H1 (wins {one} of decisive pairs) accepted over H0 ({zero})")
+            SprtDecision::H0 => {
+                format!("{left} is not better than {right} by the margin tested: {h0} accepted over H1 ({one})")
             }
-            SprtDecision::H0 => format!(
-                "{left} is not better than {right} by the margin tested: H0 (wins {zero} of decisive pairs) accepted \
-                 over H1 ({one})"
-            ),
-            SprtDecision::Undecided => format!(
-                "Too few games to tell {left} from {right}: neither H0 (wins {zero} of decisive pairs) nor H1 ({one}) \
-                 is accepted"
-            ),
+            SprtDecision::H1 => format!("{left} is better than {right}: {h1} accepted over H0 ({zero})"),
+            SprtDecision::Undecided => {
+                format!("Too few games to tell {left} from {right}: neither {h0} nor H1 ({one}) is accepted")
+            }
         };
         let (counts, games) = (wins_ties_losses(pairs.counts), pairs.pairs_text());
         format!("{what} after {counts} in {games} (SPRT, alpha {alpha}, beta {beta}).")
