@@ -91,22 +91,27 @@ impl Contents {
             ));
             return problems;
         }
-        let text = match files::read_text(folder.join(REQUIREMENTS), TEXT_BYTES_MAX) {
-            Ok(text) => text,
-            Err(error) => {
-                problems.push(format!("cannot read {REQUIREMENTS}: {error}"));
-                return problems;
-            }
-        };
-        let mut named = Vec::new();
-        for (number, line) in requirements(&text) {
-            let local = line.strip_prefix("./").unwrap_or(line);
-            if line.starts_with('/') || line.contains("../") || line.contains("file:") {
-                problems.push(format!("{REQUIREMENTS}, line {number}: {line} is outside the upload"));
-            } else if local.ends_with(".whl") && !local.contains("://") {
-                named.push(local.to_owned());
-                if !self.has(local) {
-                    problems.push(format!("{REQUIREMENTS}, line {number}: {local} is not in the folder"));
+        let (mut named, mut lists) = (Vec::new(), vec![REQUIREMENTS.to_owned()]);
+        for at in 0.. {
+            let Some(list) = lists.get(at).cloned() else { break };
+            let text = files::read_text(folder.join(&list), TEXT_BYTES_MAX).unwrap_or_else(|error| {
+                problems.push(format!("cannot read {list}: {error}"));
+                String::new()
+            });
+            for (number, line) in requirements(&text) {
+                let words: Vec<&str> = line.split([' ', '=']).filter(|word| !word.is_empty()).collect();
+                let last = words.last().map_or(line, |word| word.strip_prefix("./").unwrap_or(word));
+                let is_outside = |word: &&str| word.starts_with('/') || word.contains("../") || word.contains("file:");
+                let is_list = matches!(words[0], "-r" | "-c" | "--requirement" | "--constraint");
+                if words.iter().any(is_outside) {
+                    problems.push(format!("{list}, line {number}: {line} is outside the upload"));
+                } else if (is_list || last.ends_with(".whl")) && !last.contains("://") {
+                    if !self.has(last) {
+                        problems.push(format!("{list}, line {number}: {last} is not in the folder"));
+                    } else if is_list && !lists.iter().any(|list| list == last) {
+                        lists.push(last.to_owned());
+                    }
+                    named.push(last.to_owned());
                 }
             }
         }
@@ -230,6 +235,21 @@ mod tests {
         let of = |requirements| problems(&[(PROGRAM, ""), (wheel, ""), (REQUIREMENTS, requirements)]);
         assert_eq!(of("./own-1.0-py3-none-any.whl\n"), Vec::<String>::new());
         assert!(of("").concat().starts_with("own-1.0-py3-none-any.whl would not be installed"));
+        let lists = [
+            ("application.py", ""),
+            (REQUIREMENTS, "-r more.txt\n-c gone.txt"),
+            ("more.txt", "-r more.txt\n-r /r.txt"),
+        ];
+        assert_eq!(
+            problems(&lists),
+            [
+                "requirements.txt, line 2: gone.txt is not in the folder",
+                "more.txt, line 2: -r /r.txt is outside the upload"
+            ]
+        );
+        for line in ["--find-links=/wheels", "--find-links /wheels", "x @ file:///x.whl", "-r ../more.txt"] {
+            assert!(of(line).concat().contains(&format!("line 1: {line} is outside the upload")), "{line}");
+        }
         assert_eq!(
             of("own-1.0-py3-none-any.whl\n./gone.whl # local\n../other"),
             [
