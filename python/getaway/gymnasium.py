@@ -137,6 +137,8 @@ def spawn_seeds(seed: int | Sequence[int], count: int) -> list[int]:
     Raises:
         ValueError: if a number is negative.
     """
+    if min([count, seed] if isinstance(seed, int) else [count, *seed]) < 0:
+        raise ValueError(f"seed, count: expected numbers of at least 0, found {seed} and {count}")
     halves = (child.generate_state(2, np.uint64).tolist() for child in np.random.SeedSequence(seed).spawn(count))
     return [low | high << 64 for low, high in halves]
 

@@ -173,8 +173,9 @@ def test_spawned_seeds_share_no_map() -> None:
     assert [len(found) for found in spawned] == [16, 16, 16] and len(set.union(*spawned)) == 48
     assert spawn_seeds(0, 16) == spawn_seeds(0, 16)
     assert max(spawn_seeds(0, 16)) >> 64 > 0
-    with pytest.raises(ValueError):
-        spawn_seeds(-1, 2)
+    for seed, count in ((-1, 2), ([1, -1], 2), (1, -1)):
+        with pytest.raises(ValueError, match="expected numbers of at least 0"):
+            spawn_seeds(seed, count)
 
 
 def test_seeds_of_128_bits_are_accepted_everywhere() -> None:
