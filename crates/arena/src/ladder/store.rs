@@ -120,7 +120,7 @@ pub fn entrant_names(folder: &Path) -> Vec<String> {
         Some(name)
     });
     let waiting = waiting(folder).into_iter().filter_map(|(_, file)| match file.request {
-        LadderRequest::Add(text) => Entrant::parse(&text).name,
+        LadderRequest::Add(text) => Some(Entrant::parse(&text).label().to_owned()),
         LadderRequest::Retire(_) => None,
     });
     added.chain(waiting).collect()

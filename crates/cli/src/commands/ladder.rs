@@ -1,6 +1,7 @@
 //! Guarantees: a finished game is in the journal, `ladder.jsonl`, before it is shown. An existing
 //! page is overwritten only if its first line shows that this program wrote it.
 
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -91,7 +92,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     let mut external = args.external.options();
     external.logs = external.logs.map(std::path::absolute).transpose().map_err(unknown_folder)?;
     // Given maps are relative to the current folder, saved ones to the folder of the ladder's bots.
-    if settings.is_saved() {
+    if settings.are_saved(&path)? {
         settings.enter();
     }
     let maps = args.games.maps.load(&args.games.map_names)?;
@@ -147,11 +148,12 @@ impl LadderArgs {
         for text in &self.added {
             PlayerSpec::find(&Entrant::parse(text), invocation.host)?;
         }
-        let mut names = if self.retired.is_empty() { Vec::new() } else { entrant_names(&self.folder) };
+        let known = self.retired.first().map(|_| entrant_names(&self.folder));
+        let mut names: BTreeSet<String> = known.into_iter().flatten().collect();
         names.extend(self.added.iter().map(|text| Entrant::parse(text).label().to_owned()));
-        if let Some(unknown) = self.retired.iter().find(|name| !names.contains(name)) {
-            let expected = if names.is_empty() { "there are no entrants".to_owned() } else { names.join(", ") };
-            return Err(invalid!("--retire {unknown}: no entrant has this name, found {expected}"));
+        if let Some(unknown) = self.retired.iter().find(|&name| !names.contains(name)) {
+            let found = if names.is_empty() { "no entrants".to_owned() } else { Vec::from_iter(names).join(", ") };
+            return Err(invalid!("--retire {unknown}: no entrant has this name, found {found}"));
         }
         let added = self.added.iter().cloned().map(LadderRequest::Add);
         Ok(added.chain(self.retired.iter().cloned().map(LadderRequest::Retire)).collect())

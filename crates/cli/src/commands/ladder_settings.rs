@@ -59,14 +59,20 @@ impl Settings {
         Self { given: words.collect(), saved }
     }
 
-    /// The saved settings, if the command line contains none.
+    /// The saved settings that the command line does not replace.
     pub fn saved_words(&self) -> impl Iterator<Item = &String> {
-        self.saved.iter().filter(|_| self.given.is_empty()).flat_map(|saved| &saved.arguments)
+        let is_given = |word: &&String| self.given.iter().any(|given| option_of(given) == option_of(word));
+        self.saved.iter().flat_map(|saved| &saved.arguments).filter(move |word| !is_given(word))
     }
 
-    /// True if the command continues the ladder with its saved settings.
-    pub fn is_saved(&self) -> bool {
-        self.given.is_empty() && self.saved.is_some()
+    /// True if all settings are those of the ladder's folder. Fails if there are none, although the
+    /// folder has such a file.
+    pub fn are_saved(&self, ladder: &Path) -> Result<bool> {
+        let path = ladder.join(FILE);
+        if self.given.is_empty() && self.saved.is_none() && path.exists() {
+            return Err(at(&path, "expected a file that a ladder wrote"));
+        }
+        Ok(self.given.is_empty() && self.saved.is_some())
     }
 
     /// Changes to the folder in which the ladder was created, because its entrants can have relative
@@ -80,7 +86,7 @@ impl Settings {
 
     /// Saves the settings of a ladder in its folder, unless they are unchanged.
     pub fn save(&self, ladder: &Path) -> Result {
-        if self.is_saved() {
+        if self.are_saved(ladder)? {
             return Ok(());
         }
         let path = ladder.join(FILE);
@@ -91,13 +97,18 @@ impl Settings {
             }
             None => env::current_dir().map_err(unknown_folder)?,
         };
-        let file = SettingsFile { getaway: KIND.to_owned(), version: VERSION, folder, arguments: self.given.clone() };
+        let arguments = self.saved_words().chain(&self.given).cloned().collect();
+        let file = SettingsFile { getaway: KIND.to_owned(), version: VERSION, folder, arguments };
         OutputFile::over(&path).write(format!("{}\n", serde_json::to_string(&file)?).as_bytes())
     }
 }
 
 pub(crate) fn unknown_folder(error: impl Display) -> CliError {
     invalid!("cannot determine the current folder: {error}")
+}
+
+fn option_of(word: &str) -> &str {
+    word.split('=').next().unwrap_or_default()
 }
 
 fn read(path: &Path) -> Option<SettingsFile> {

@@ -80,6 +80,10 @@ fn running_ladder_takes_requests_and_refuses_a_second_process() {
     let taken = getaway(&ladder(&folder, &["--add", "broken=pipe:exit 3", "--retire", "random"]));
     let text = String::from_utf8(taken.stdout).unwrap();
     assert_eq!(text, format!("{}: passed on to the running ladder\n", folder.display()));
+    // A request that waits counts.
+    for request in ["--add", "--retire"] {
+        assert!(getaway(&ladder(&folder, &[request, "uct-greedy"])).status.success(), "{request}");
+    }
     let page = || fs::read_to_string(folder.join("index.html")).unwrap_or_default();
     wait_until("the broken bot is set aside", || page().contains("failed in 3 games in a row; last: crashed on "));
     wait_until("random is retired", || page().contains("\"retired\""));
@@ -122,6 +126,12 @@ fn ladder_continues_from_any_folder_without_its_settings() {
     let expected = "error: --retire their: no entrant has this name, found mine, random, safest, theirs\n";
     assert_eq!((code, text.as_str()), (Some(2), expected));
     assert_eq!(run(&other, &["ladder", ladder, "--retire", "theirs"]).0, Some(0));
+    // A given setting replaces only itself.
+    let (code, text) = run(&other, &["ladder", ladder, "--seed", "8"]);
+    assert!(code == Some(2) && text.contains("seed") && !text.contains("the list of maps"), "{text}");
+    fs::write(Path::new(ladder).join("settings.json"), "{").unwrap();
+    let (code, text) = run(&other, &["ladder", ladder]);
+    assert!(code == Some(2) && text.contains("settings.json: expected a file that a ladder wrote"), "{text}");
 }
 
 #[test]
