@@ -305,8 +305,8 @@ impl<'a> Play<'a> {
             if let Some((start, limit)) = self.start.take() {
                 let needed = arrived.saturating_duration_since(start);
                 if needed > limit + self.options.tick_time {
-                    let (needed, expected) = start_words(needed, limit);
-                    self.record.mistakes.add("late start", self.played.state.tick().into(), &needed, &expected);
+                    let tick = self.played.state.tick().into();
+                    self.record.mistakes.add("late start", tick, "its first message", &late_words(needed, limit));
                 }
             }
             if let Some(actions) = self.read(&text, arrived)? {
@@ -353,6 +353,7 @@ impl<'a> Play<'a> {
                 let hint = match &error {
                     _ if !is_text => "",
                     error if error.is_incomplete() => "; write each message on one line",
+                    _ if message.starts_with(['{', '[']) => "",
                     _ => "; print other text to standard error",
                 };
                 let what = format!("{error}, found {}: expected a COMMAND{hint}", shortened(message));
@@ -444,12 +445,7 @@ impl<'a> Play<'a> {
 }
 
 fn late_words(elapsed: Duration, limit: Duration) -> String {
-    let (elapsed, expected) = start_words(elapsed, limit);
-    format!("{elapsed} after its start: {expected}")
-}
-
-fn start_words(elapsed: Duration, limit: Duration) -> (String, String) {
-    (format!("{:.1} s", elapsed.as_secs_f64()), format!("expected at most {limit:?} ({START_OPTION})"))
+    format!("{:.1} s after its start: expected at most {limit:?} ({START_OPTION})", elapsed.as_secs_f64())
 }
 
 /// Writes a log. An existing file is overwritten only if it is a log.

@@ -7,7 +7,7 @@ use clap::Args;
 use getaway::files;
 use getaway::game::{Rules, World};
 use getaway::map::{Map, MapEntry, MapLibrary};
-use serde_json::Value;
+use serde_json::{Map as Fields, Value, json};
 
 use crate::error::{TEXT_BYTES_MAX, at, unreadable};
 use crate::output::shell_quoted;
@@ -109,20 +109,12 @@ pub(crate) fn read_rules(path: &Path) -> Result<Rules> {
     let text = files::read_text(path, TEXT_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
     let rules: Rules = serde_json::from_str(&text).map_err(|error| at(path, error))?;
     // Derived parsers also accept the fields of an object as an array.
-    let (found, expected) = (serde_json::from_str(&text)?, serde_json::to_value(rules)?);
-    check_objects("rules", &found, &expected).map_err(|error| at(path, error))?;
+    let fields: Fields<String, Value> = serde_json::from_str(&text).map_err(|error| at(path, error))?;
+    if let Some((name, _)) = fields.iter().find(|(name, found)| found.is_array() && json!(rules)[*name].is_object()) {
+        return Err(at(path, format!("{name}: expected an object, found an array")));
+    }
     rules.validate().map_err(|error| at(path, error))?;
     Ok(rules)
-}
-
-fn check_objects(name: &str, found: &Value, expected: &Value) -> std::result::Result<(), String> {
-    match (found, expected) {
-        (Value::Object(found), Value::Object(expected)) => {
-            found.iter().try_for_each(|(name, found)| check_objects(name, found, &expected[name]))
-        }
-        (_, Value::Object(_)) => Err(format!("{name}: expected an object, found an array")),
-        _ => Ok(()),
-    }
 }
 
 /// Replaces each folder by its files with one of these endings, sorted. With `is_deep`, includes those
@@ -178,7 +170,7 @@ mod tests {
         let error =
             |json| of(json, false).unwrap_err().expect("a message").replace(&path.display().to_string(), "FILE");
         assert_eq!(error(r#"{"owl_minute_ticks": 0}"#), "FILE: rules: owl_minute_ticks is 0: expected at least 1");
-        assert_eq!(error("[]"), "FILE: rules: expected an object, found an array");
+        assert_eq!(error("[]"), "FILE: invalid type: sequence, expected a map at line 1 column 0");
         assert_eq!(error(r#"{"wire": []}"#), "FILE: wire: expected an object, found an array");
         assert!(error(r#"{"owls": 3}"#).starts_with("FILE: unknown field `owls`, expected one of"));
     }
