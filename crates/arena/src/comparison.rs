@@ -98,6 +98,11 @@ impl Comparison {
         counted(self.counts.pairs(), one, many)
     }
 
+    /// True if all pairs are ties with equal scores.
+    pub(super) fn is_tied(&self) -> bool {
+        self.counts.wins + self.counts.losses == 0 && self.score_difference_mean == Some(0.0)
+    }
+
     pub fn has_repetitions(&self) -> bool {
         self.counts.pairs() < self.pairs_played
     }

@@ -192,6 +192,7 @@ mod tests {
             let sentence = result_of(ticks).verdict.sentence;
             assert!(sentence.ends_with(further), "{ticks:?}: {sentence}");
         }
+        assert_eq!(result_of(&[(7, 7); 47]).verdict.outcome, Outcome::Equal);
     }
 
     #[test]
@@ -210,6 +211,11 @@ mod tests {
         let sentence = of(3).verdict.sentence;
         assert!(sentence.contains("; 37 pairs have identical games; about "), "{sentence}");
         assert_eq!(of(39).overall.identical_pairs, 1);
+        let sentence = of(40).verdict.sentence;
+        assert!(
+            sentence.ends_with("; about 20 more pairs would show that they are equal within 500 points."),
+            "{sentence}"
+        );
     }
 
     #[test]

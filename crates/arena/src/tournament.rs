@@ -15,7 +15,7 @@ use super::matches::{Match, is_deterministic};
 use super::rating::{RatedPairs, ranked, ratings};
 use super::series::{Games, Series};
 use super::sprt::{SprtMonitor, SprtReport};
-use super::verdict::{Outcome, Verdict};
+use super::verdict::{Outcome, Verdict, further_words};
 use getaway_runs::stats::{Interval, Sprt, WinDrawLoss};
 
 /// The description of the rating model, which is printed under the standing.
@@ -179,15 +179,16 @@ impl Tournament {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
         let close = |Standing { planner: name, index, .. }: &Standing| {
             let pair = self.pairs.iter().find(|pair| pair.sides == [first.index, *index])?;
-            let verdict = &pair.verdict;
-            let further = verdict.further.or(verdict.further_for_margin);
-            let further = further.map(|further| format!(", about {}", further.words()));
+            let (verdict, pairs) = (&pair.verdict, &pair.comparison);
+            let further = further_words(pairs, verdict.margin, [verdict.further, verdict.further_for_margin]).next();
+            let further = further.map(|words| format!("; {words}"));
             match verdict.outcome {
                 Outcome::Better => None,
                 Outcome::Failed => Some(format!("{name} (too many failed games)")),
                 // Ratings count wins. In points, one large loss can outweigh many narrow wins.
                 Outcome::Worse => Some(format!("{name} (which scores more points)")),
                 Outcome::Equal => Some(format!("{name} (equal within {:.0} points)", verdict.margin)),
+                _ if pairs.identical_pairs == pairs.pairs_played => Some(format!("{name} (identical games)")),
                 _ => Some(format!("{name} (too few games{})", further.unwrap_or_default())),
             }
         };

@@ -72,13 +72,14 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// The smallest mean score difference that matters, in points.
     pub margin: f64,
-    /// The further games that would show the observed difference. Set only if the outcome is
-    /// `Undecided`, the sides have not only played identical games, and no sequential test was run.
-    /// `None` if there is no difference, or if more than 100,000 would be needed.
+    /// The further games that would show the observed difference or, if all pairs are ties, that the
+    /// sides are equal within the margin. Set only if the outcome is `Undecided`, the sides have not
+    /// only played identical games, and no sequential test was run. `None` if more than 100,000 would
+    /// be needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherGames>,
     /// Like `further`, but for a difference equal to the margin. `None` if as many games would show the
-    /// observed difference.
+    /// observed difference, or if all pairs are ties.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further_for_margin: Option<FurtherGames>,
     pub troubles: Vec<String>,
@@ -112,10 +113,10 @@ impl Question<'_> {
             None => self.outcome(),
         };
         let is_planned = outcome == Outcome::Undecided && pairs.identical_pairs < pairs.pairs_played && sprt.is_none();
-        let further = is_planned.then(|| FurtherGames::for_observed(pairs)).flatten();
+        let further = is_planned.then(|| FurtherGames::for_observed(pairs, margin)).flatten();
         let for_margin = is_planned.then(|| FurtherGames::plan(pairs, pairs.adjusted, margin, 0.0)).flatten();
         let helps = |one: &FurtherGames| further.is_none_or(|more| more.unit != one.unit || one.count < more.count);
-        let further_for_margin = for_margin.filter(helps);
+        let further_for_margin = for_margin.filter(|one| !pairs.is_tied() && helps(one));
         let both = format!("{left} and {right}");
         let claim = match sprt {
             _ if is_broken => format!("So the games do not show how {both} compare."),
@@ -172,11 +173,8 @@ impl Question<'_> {
                 if pairs.identical_pairs > 0 {
                     claim += &format!("; {} identical games", counted(pairs.identical_pairs, "pair has", "pairs have"));
                 }
-                if let Some(games) = further {
-                    claim += &format!("; about {} would show this difference", games.words());
-                }
-                if let Some(games) = for_margin {
-                    claim += &format!("; about {} would show a difference of {margin} points", games.words());
+                for words in further_words(pairs, self.margin, [further, for_margin]) {
+                    claim += &format!("; {words}");
                 }
                 claim + "."
             }
@@ -227,10 +225,32 @@ fn confirming_units(pairs: &Comparison, difference: f64) -> f64 {
     by_sign.min(by_interval)
 }
 
+/// Says what `further` and `further_for_margin` of a verdict would show.
+pub(super) fn further_words(
+    pairs: &Comparison,
+    margin: f64,
+    [further, for_margin]: [Option<FurtherGames>; 2],
+) -> impl Iterator<Item = String> {
+    let margin = points(margin);
+    let observed = if pairs.is_tied() {
+        format!("that they are equal within {margin} points")
+    } else {
+        "this difference".to_owned()
+    };
+    let planned = [(further, observed), (for_margin, format!("a difference of {margin} points"))];
+    planned.into_iter().filter_map(|(games, what)| Some(format!("about {} would show {what}", games?.words())))
+}
+
 impl FurtherGames {
-    /// Plans further games to show the observed difference. Assumes that they have the same mean and
-    /// spread. Returns `None` if there is no difference, or if too many games would be needed.
-    fn for_observed(pairs: &Comparison) -> Option<Self> {
+    /// Plans further games to show the observed difference or, if all pairs are ties, that the sides
+    /// are equal within `margin`. Assumes that these games have the same mean and spread. Returns
+    /// `None` if too many games would be needed.
+    fn for_observed(pairs: &Comparison, margin: f64) -> Option<Self> {
+        if pairs.is_tied() {
+            // The adjusted interval adds two opposite units.
+            let units_min = normal_quantile(EQUIVALENCE_CONFIDENCE) * 2_f64.sqrt() * f64::from(SCORE_MAX) / margin;
+            return Self::plan(pairs, ClusteredMean::default(), margin, units_min);
+        }
         let difference = pairs.score_difference_mean?.abs();
         let units_min = confirming_units(pairs, difference).max(UNITS_MIN as f64);
         Self::plan(pairs, pairs.observed.unwrap_or_default(), difference, units_min)

@@ -9,7 +9,7 @@ use getaway_arena::{
 use getaway_runs::stats::{SprtDecision, WinDrawLoss};
 
 use crate::Result;
-use crate::output::{Say, format_interval, milliseconds, or_dash, points, signed, signed_interval, write_table};
+use crate::output::{Say, count, format_interval, milliseconds, or_dash, points, signed, signed_interval, write_table};
 
 /// Writes the tables and then the sentences.
 pub fn write_results(
@@ -35,7 +35,8 @@ pub fn write_results(
             write_tournament(result, out)?;
             let deterministic = result.standing.iter().filter(|standing| standing.is_deterministic);
             let repeated = deterministic.map(|Standing { planner, games, .. }| {
-                format!("{planner} is deterministic: {} distinct games of {}", games.distinct_games, games.games)
+                let distinct = count(games.distinct_games as usize, "distinct game");
+                format!("{planner} is deterministic: {distinct} of {}", games.games)
             });
             [format!("ratings: {}", result.model)].into_iter().chain(repeated).collect()
         }
