@@ -169,8 +169,8 @@ impl Dataset {
             PlayerSpec::Planner(planner) => Ok(planner.clone()),
             PlayerSpec::External(_) => Err(DatasetError::ExternalBot(entrant.spec.clone())),
         };
-        let planners = series.players.iter().zip(series.entrants()).map(planner).collect::<Result<_, _>>()?;
-        let worlds: Vec<Arc<World>> = series.maps().iter().map(|map| Arc::new(map.world.clone())).collect();
+        let planners = series.players.iter().zip(&series.entrants).map(planner).collect::<Result<_, _>>()?;
+        let worlds: Vec<Arc<World>> = series.maps.iter().map(|map| Arc::new(map.world.clone())).collect();
         let games = (0..worlds.len()).collect();
         Ok(Self { observed: Batch::new(worlds, games), planners, series, options })
     }
@@ -195,11 +195,11 @@ impl Dataset {
     /// When the file cannot be read or written, is in use, or contains anything but the dataset's
     /// settings and the hashes of its shards.
     pub fn open(&self, path: &Path) -> Result<(Journal, HashMap<usize, String>), JournalError> {
-        let options = self.series.options();
-        let layouts: Vec<&[u8]> = self.series.maps().iter().map(|map| map.layout.as_bytes()).collect();
+        let options = &self.series.options;
+        let layouts: Vec<&[u8]> = self.series.maps.iter().map(|map| map.layout.as_bytes()).collect();
         let settings = Settings {
             build: BUILD.to_owned(),
-            maps: self.series.maps().iter().map(|map| map.name.clone()).collect(),
+            maps: self.series.maps.iter().map(|map| map.name.clone()).collect(),
             planners: options.planners.clone(),
             layouts: format!("{:016x}", fnv(&layouts)),
             games: GameSettings::of(options),
@@ -316,10 +316,10 @@ impl Dataset {
     }
 
     fn play(&self, number: u64) -> Result<Game, DatasetError> {
-        let options = self.series.options();
+        let options = &self.series.options;
         let mut random = Generator::from_seed(fnv(&[&number.to_le_bytes(), &options.seed.to_le_bytes()]));
-        let (map, planner) = (random.below(self.series.maps().len()), random.below(options.planners.len()));
-        let world = &self.series.maps()[map].world;
+        let (map, planner) = (random.below(self.series.maps.len()), random.below(options.planners.len()));
+        let world = &self.series.maps[map].world;
         let mut player = self.planners[planner].build(random.next_u64());
         let (mut states, mut state) = (Vec::new(), world.start());
         while !state.is_over() {
@@ -328,7 +328,7 @@ impl Dataset {
                 moves[random.below(moves.len())]
             } else {
                 let choice = player.decide(world, &state, options.budget).map_err(|source| {
-                    let (map, planner) = (self.series.maps()[map].name.clone(), options.planners[planner].clone());
+                    let (map, planner) = (self.series.maps[map].name.clone(), options.planners[planner].clone());
                     DatasetError::Planner { map, planner, source }
                 })?;
                 choice.player_move
@@ -344,7 +344,7 @@ impl Dataset {
     }
 
     fn write(&self, game: &Game, state: &State, observed: &mut Batch, content: &mut Vec<u8>) {
-        let world = &self.series.maps()[game.map].world;
+        let world = &self.series.maps[game.map].world;
         content.extend((game.number as u32).to_le_bytes());
         content.extend((game.map as u16).to_le_bytes());
         content.extend((game.planner as u16).to_le_bytes());

@@ -145,17 +145,17 @@ pub struct MapEvaluation {
 
 pub fn evaluate(series: &Series, games: &Games) -> Vec<PlannerEvaluation> {
     // Solves the maps in parallel; each keeps its best score.
-    series.maps().par_iter().for_each(|map| {
+    series.maps.par_iter().for_each(|map| {
         map.best_score();
     });
     let on_map = |planner: usize, map: usize| {
         let summary = Summary::of(series.games_of(games, planner, Some(map)));
-        let best_score = series.maps()[map].best_score();
+        let best_score = series.maps[map].best_score();
         let points_below_best = best_score.zip(summary.score_mean).map(|(best, mean)| f64::from(best) - mean);
-        MapEvaluation { map: series.maps()[map].name.clone(), best_score, points_below_best, summary }
+        MapEvaluation { map: series.maps[map].name.clone(), best_score, points_below_best, summary }
     };
     let of_planner = |(planner, name): (usize, &String)| {
-        let maps: Vec<MapEvaluation> = (0..series.maps().len()).map(|map| on_map(planner, map)).collect();
+        let maps: Vec<MapEvaluation> = (0..series.maps.len()).map(|map| on_map(planner, map)).collect();
         let known = maps.iter().filter_map(|map| Some((map.points_below_best?, map.summary.games as f64)));
         let (points, games_known) =
             known.fold((0.0, 0.0), |(points, games), (below, count)| (points + below * count, games + count));
@@ -166,7 +166,7 @@ pub fn evaluate(series: &Series, games: &Games) -> Vec<PlannerEvaluation> {
             maps,
         }
     };
-    series.names().iter().enumerate().map(of_planner).collect()
+    series.names.iter().enumerate().map(of_planner).collect()
 }
 
 #[cfg(test)]

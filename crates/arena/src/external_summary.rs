@@ -35,12 +35,12 @@ fn serialize_failed<S: Serializer>(failed: &[u64; 5], serializer: S) -> Result<S
 }
 
 pub fn external_summaries(series: &Series, games: &GameSlice) -> Vec<ExternalSummary> {
-    (0..series.names().len()).filter_map(|planner| external_summary(series, games, planner)).collect()
+    (0..series.names.len()).filter_map(|planner| external_summary(series, games, planner)).collect()
 }
 
 /// Summarises an external bot; `None` for a planner.
 pub(super) fn external_summary(series: &Series, games: &GameSlice, planner: usize) -> Option<ExternalSummary> {
-    let of = || ExternalSummary::of(series.names()[planner].clone(), series.games_of(games, planner, None));
+    let of = || ExternalSummary::of(series.names[planner].clone(), series.games_of(games, planner, None));
     matches!(series.players[planner], PlayerSpec::External(_)).then(of)
 }
 

@@ -36,7 +36,7 @@ impl Match {
     /// Compares the two planners at the indices `sides`. `margin` is the smallest mean score difference
     /// that matters, in points; see [`MARGIN_DEFAULT`](super::MARGIN_DEFAULT).
     pub fn of(series: &Series, games: &GameSlice, sides: [usize; 2], sprt: Option<SprtReport>, margin: f64) -> Self {
-        let name = |side: usize| series.names()[side].clone();
+        let name = |side: usize| series.names[side].clone();
         let [left, right] = sides.map(name);
         let deterministic = sides.into_iter().filter(|&side| is_deterministic(series, games, side)).map(name).collect();
         let overall = Comparison::of(pairs(series, games, sides, None));
@@ -46,7 +46,7 @@ impl Match {
             let comparison = Comparison::of(pairs(series, games, sides, Some(map)));
             MapComparison { map: name.clone(), comparison }
         };
-        let maps = series.maps().iter().enumerate().map(on_map).collect();
+        let maps = series.maps.iter().enumerate().map(on_map).collect();
         Self { left, right, overall, maps, deterministic, verdict, sprt }
     }
 
@@ -68,7 +68,7 @@ impl Match {
 /// True if the planner played some map more than once, and its games on each map are identical.
 pub(crate) fn is_deterministic(series: &Series, games: &GameSlice, planner: usize) -> bool {
     let on_map = |map: usize| series.games_of(games, planner, Some(map)).collect::<Vec<&GameRecord>>();
-    let maps: Vec<Vec<&GameRecord>> = (0..series.maps().len()).map(on_map).collect();
+    let maps: Vec<Vec<&GameRecord>> = (0..series.maps.len()).map(on_map).collect();
     maps.iter().any(|games| games.len() > 1) && maps.iter().all(|games| distinct(games) <= 1)
 }
 

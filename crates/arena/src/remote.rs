@@ -59,8 +59,8 @@ impl Series {
         };
         to_json(&Spec {
             version: BUILD.to_owned(),
-            maps: self.maps().iter().map(map).collect(),
-            options: self.options().clone(),
+            maps: self.maps.iter().map(map).collect(),
+            options: self.options.clone(),
             external: self.external.clone(),
         })
     }
@@ -70,7 +70,7 @@ impl Series {
         let spec: Spec = serde_json::from_str(spec).map_err(invalid)?;
         let Spec { version, maps, options, external } = spec;
         check_build(&version).map_err(invalid)?;
-        Ok(Self::with_host(&maps, options, host)?.with_external(external))
+        Ok(Self { external, ..Self::with_host(&maps, options, host)? })
     }
 
     /// Plays the games listed in a JSON array, in this thread. Returns one line of JSON per game.
@@ -130,7 +130,7 @@ mod tests {
     fn series_read_from_its_json_plays_the_same_games() {
         let series = series();
         let again = Series::from_spec(&series.spec(), None).expect("a series");
-        assert_eq!(again.maps()[0].layout, series.maps()[0].layout);
+        assert_eq!(again.maps[0].layout, series.maps[0].layout);
         let lines = again.play_lines("[5, 2]", None).expect("games");
         let here = play_here(&series);
         for (line, index) in lines.iter().zip([5, 2]) {

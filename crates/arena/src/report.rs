@@ -4,14 +4,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::comparison::{Comparison, pairs};
-use super::eval::{PlannerEvaluation, evaluate};
-use super::external_summary::{ExternalSummary, external_summaries};
+use super::eval::evaluate;
+use super::external_summary::external_summaries;
 use super::matches::Match;
 use super::record::{GameRecord, Times};
 use super::series::{Games, Series};
 use super::sprt::SprtReport;
 use super::tournament::Tournament;
-use super::verdict::Outcome;
 use getaway::game::LAST_TICK;
 use getaway::protocol::to_json;
 use getaway_viewer::{for_script, with_head};
@@ -22,7 +21,7 @@ const TEMPLATE: &str = include_str!("report.html");
 const DATA: &str = "{{DATA}}";
 const REPLAYS: &str = "{{REPLAYS}}";
 
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct ReportText<'a> {
     pub title: &'a str,
     /// The settings of the run as text, shown below the title.
@@ -74,31 +73,6 @@ impl ReportReplays {
     }
 }
 
-#[derive(Serialize)]
-struct Data<'a> {
-    #[serde(flatten)]
-    text: ReportText<'a>,
-    sentence: Option<String>,
-    outcome: Option<Outcome>,
-    troubles: Vec<String>,
-    external: Vec<ExternalSummary>,
-    is_repeatable: bool,
-    last_tick: u16,
-    maps: Vec<&'a str>,
-    drawings: Vec<Vec<String>>,
-    tournament: Option<&'a Tournament>,
-    /// The course of each pair's sequential test.
-    sprt: Vec<Value>,
-    planners: Vec<PlannerEvaluation>,
-    /// For each planner and map, decision times in milliseconds with their counts.
-    times: Vec<Vec<Vec<(f64, u64)>>>,
-    /// Comparisons by map, left planner and right planner. The first entry is over all maps.
-    matrix: Vec<Vec<Vec<Comparison>>>,
-    /// For each game: index of the planner, index of the map, sample, seed, final tick, score, replay
-    /// command, index of the replay, failure.
-    games: Vec<Value>,
-}
-
 fn sprt_curve(SprtReport { sides, ratios, low, high, .. }: &SprtReport) -> Value {
     let ratios: Vec<f64> = ratios.iter().map(|ratio| (ratio * 1e3).round() / 1e3).collect();
     json!({ "sides": sides, "ratios": ratios, "low": low, "high": high })
@@ -121,17 +95,21 @@ pub fn report(
             (None, Some(found), found.pairs.iter().filter_map(|pair| pair.sprt.as_ref()).collect())
         }
     };
-    let (maps, planners) = (0..series.maps().len(), 0..series.options().planners.len());
-    let times = |planner: usize, map: usize| {
+    let (maps, planners) = (0..series.maps.len(), 0..series.options.planners.len());
+    // The decision times in milliseconds with their counts.
+    let times = |planner: usize, map: usize| -> Vec<(f64, u64)> {
         let mut times = Times::default();
         series.games_of(games, planner, Some(map)).for_each(|game| times.merge(&game.times));
         times.counts_ms().collect()
     };
-    let against = |map: Option<usize>, left: usize| {
+    // The comparisons by map (first over all maps), left planner and right planner.
+    let against = |map: Option<usize>, left: usize| -> Vec<Comparison> {
         let comparison = |right: usize| Comparison::of(pairs(series, games, [left, right], map));
         planners.clone().map(comparison).collect()
     };
-    let matrix = |map: Option<usize>| planners.clone().map(|left| against(map, left)).collect();
+    let matrix = |map: Option<usize>| planners.clone().map(|left| against(map, left)).collect::<Vec<_>>();
+    // The indices of the planner and the map, sample, seed, final tick, score, replay command, index of
+    // the replay, failure.
     let row = |index: usize| {
         let (key, game) = (series.key(index), games[index].as_ref()?);
         let replay = replays.and_then(|replays| *replays.of_game.get(index)?);
@@ -141,23 +119,27 @@ pub fn report(
     };
     let external = external_summaries(series, games);
     let troubles: Vec<String> = external.iter().filter_map(|bot| bot.trouble.clone()).collect();
-    let data = Data {
-        text,
-        sentence: judgement.sentence().or_else(|| (!troubles.is_empty()).then(|| troubles.join("; "))),
-        outcome,
-        troubles,
-        external,
-        is_repeatable: !series.options().budget.has_time(),
-        last_tick: LAST_TICK,
-        maps: series.maps().iter().map(|map| map.name.as_str()).collect(),
-        drawings: series.maps().iter().map(|map| map.world.layout().rows()).collect(),
-        tournament,
-        sprt: sprt.into_iter().map(sprt_curve).collect(),
-        planners: evaluate(series, games),
-        times: planners.clone().map(|planner| maps.clone().map(|map| times(planner, map)).collect()).collect(),
-        matrix: [None].into_iter().chain(maps.clone().map(Some)).map(matrix).collect(),
-        games: (0..games.len()).filter_map(row).collect(),
-    };
+    let data = json!({
+        "title": text.title,
+        "heading": text.heading,
+        "command": text.command,
+        "facts": text.facts,
+        "sentence": judgement.sentence().or_else(|| (!troubles.is_empty()).then(|| troubles.join("; "))),
+        "outcome": outcome,
+        "troubles": troubles,
+        "external": external,
+        "is_repeatable": !series.options.budget.has_time(),
+        "last_tick": LAST_TICK,
+        "maps": series.maps.iter().map(|map| map.name.as_str()).collect::<Vec<&str>>(),
+        "drawings": series.maps.iter().map(|map| map.world.layout().rows()).collect::<Vec<Vec<String>>>(),
+        "tournament": tournament,
+        // The course of each pair's sequential test.
+        "sprt": sprt.into_iter().map(sprt_curve).collect::<Vec<Value>>(),
+        "planners": evaluate(series, games),
+        "times": planners.clone().map(|planner| maps.clone().map(|map| times(planner, map)).collect()).collect::<Vec<Vec<_>>>(),
+        "matrix": std::iter::once(None).chain(maps.clone().map(Some)).map(matrix).collect::<Vec<_>>(),
+        "games": (0..games.len()).filter_map(row).collect::<Vec<Value>>(),
+    });
     let page = with_head(TEMPLATE);
     let (before, rest) = page.split_once(DATA).expect("the template has a placeholder for the data");
     let (between, after) = rest.split_once(REPLAYS).expect("the template has a placeholder for the replays");
@@ -169,7 +151,7 @@ pub fn report(
 /// series. Times are left out, so reruns of built-in planners with a budget in ticks give the same
 /// bytes.
 pub fn csv(series: &Series, games: &Games) -> String {
-    let names = series.names();
+    let names = &series.names;
     let lines = games.iter().enumerate().filter_map(|(index, game)| {
         let name = &names[series.key(index).planner];
         Some(csv_line(name, game.as_ref()?) + "\r\n")

@@ -50,7 +50,7 @@ impl GameSettings {
 /// When the file cannot be read or written, is in use or damaged, is not a results file, belongs to
 /// another series, or has a game whose moves do not give its result.
 pub fn resume(path: impl AsRef<Path>, series: &Series) -> Result<(Journal, Games), JournalError> {
-    let options = series.options();
+    let options = &series.options;
     let settings = GameSettings::of(options);
     let mut games: Games = vec![None; series.len()];
     let read = |game: GameRecord| {
@@ -69,7 +69,7 @@ fn check(game: &GameRecord, series: &Series) -> Result<GameKey, String> {
         let index = names.iter().position(|name| *name == found);
         index.ok_or_else(|| format!("{what} is {found}, but this run has {}", names.join(" or ")))
     };
-    let (maps, entrants) = (series.maps(), series.entrants());
+    let (maps, entrants) = (&series.maps, &series.entrants);
     let map = is_member("the map", &game.map, maps.iter().map(|map| map.name.as_str()).collect())?;
     let planner = is_member("the planner", &game.planner, entrants.iter().map(Entrant::label).collect())?;
     same_in_run("the planner behind the name", game.spec(), entrants[planner].spec.as_str())?;

@@ -84,12 +84,13 @@ impl SeriesMap {
 /// A list of games to play, ordered by sample, then by map, then by planner.
 #[derive(Clone, Debug)]
 pub struct Series {
-    options: SeriesOptions,
-    pub(super) external: ExternalOptions,
-    entrants: Vec<Entrant>,
-    names: Vec<String>,
+    pub options: SeriesOptions,
+    pub external: ExternalOptions,
+    pub entrants: Vec<Entrant>,
+    /// The display names of the entrants, in the order of [`SeriesOptions::planners`].
+    pub names: Vec<String>,
     pub(super) players: Vec<PlayerSpec>,
-    maps: Arc<[SeriesMap]>,
+    pub maps: Arc<[SeriesMap]>,
 }
 
 /// The games of a series by index; `None` for a game that has not been played yet.
@@ -153,28 +154,6 @@ impl Series {
         let options = SeriesOptions { planners, ..self.options.clone() };
         let (external, maps) = (self.external.clone(), Arc::clone(&self.maps));
         Ok(Self { options, external, entrants, names, players, maps })
-    }
-
-    #[must_use]
-    pub fn with_external(self, external: ExternalOptions) -> Self {
-        Self { external, ..self }
-    }
-
-    pub fn entrants(&self) -> &[Entrant] {
-        &self.entrants
-    }
-
-    /// Returns the display names of the entrants, in the order of [`SeriesOptions::planners`].
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    pub fn options(&self) -> &SeriesOptions {
-        &self.options
-    }
-
-    pub fn maps(&self) -> &[SeriesMap] {
-        &self.maps
     }
 
     pub fn len(&self) -> usize {
@@ -360,7 +339,7 @@ mod tests {
         assert_eq!(games, play_all(&series, 5));
         for (index, game) in games.iter().enumerate() {
             let key = series.key(index);
-            assert_eq!((game.sample, game.map.as_str()), (key.sample, series.maps()[key.map].name.as_str()));
+            assert_eq!((game.sample, game.map.as_str()), (key.sample, series.maps[key.map].name.as_str()));
             assert_eq!(game.seed, series.seed(key.map, key.sample));
         }
         let scores: HashSet<u32> = games.iter().map(|game| game.score).collect();

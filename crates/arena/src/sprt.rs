@@ -34,7 +34,7 @@ impl SprtMonitor {
             && let Some(sprt) = self.sprt
             && let [Some(left), Some(right)] = self.sides.map(|side| series.game(games, self.passed, side))
         {
-            let map = self.passed % series.maps().len();
+            let map = self.passed % series.maps.len();
             self.passed += 1;
             if self.seen.insert((map, left.moves.clone(), right.moves.clone())) {
                 self.counts.add(left.rank(), right.rank());

@@ -40,7 +40,7 @@ pub struct TournamentMonitor {
 
 impl TournamentMonitor {
     pub fn new(series: &Series, options: TournamentOptions) -> Self {
-        let planners = series.names().len();
+        let planners = series.names.len();
         let firsts = if options.gauntlet { 1 } else { planners };
         let sides = (0..firsts).flat_map(|one| (one + 1..planners).map(move |other| [one, other]));
         let pairs = sides.map(|sides| SprtMonitor::new(options.sprt, sides)).collect();
@@ -133,7 +133,7 @@ impl Tournament {
         let is_wanted = monitor.wanted();
         let games: Games =
             games.iter().enumerate().map(|(index, game)| game.clone().filter(|_| is_wanted(index))).collect();
-        let names = series.names();
+        let names = &series.names;
         let match_of = |pair: &SprtMonitor, sides: [usize; 2]| {
             let end = pair.pairs_needed().map_or(games.len(), |pairs| games.len().min(pairs * names.len()));
             Match::of(series, &games[..end], sides, None, margin)

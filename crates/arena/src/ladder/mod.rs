@@ -263,7 +263,7 @@ impl Ladder {
         let member = &mut self.members[index];
         let unit = member.next_unit();
         member.pending.insert(unit);
-        let here = (Arc::clone(series), unit * series.names().len() + index);
+        let here = (Arc::clone(series), unit * series.names.len() + index);
         Some(LadderJob { entrant: member.entrant(), unit, here: Some(here) })
     }
 

@@ -150,7 +150,7 @@ pub fn run_ladder(
 }
 
 fn report_game(report: &mut dyn FnMut(LadderNews<'_>), series: &Series, number: u64, record: &GameRecord) {
-    if let Some(map) = series.maps().iter().find(|map| map.name == record.map) {
+    if let Some(map) = series.maps.iter().find(|map| map.name == record.map) {
         report(LadderNews::Game { number, record, world: &map.world });
     }
 }
@@ -158,12 +158,13 @@ fn report_game(report: &mut dyn FnMut(LadderNews<'_>), series: &Series, number: 
 impl<'a> Run<'a> {
     /// Opens the ladder's folder and reports the games in its journal.
     fn open(options: &'a LadderOptions<'a>, report: &mut dyn FnMut(LadderNews<'_>)) -> Result<Self, LadderError> {
-        let series = Series::new(options.maps, options.series.clone())?.with_external(options.external.clone());
+        let external = options.external.clone();
+        let series = Series { external, ..Series::new(options.maps, options.series.clone())? };
         let map = |map: &SeriesMap| LadderMap { name: map.name.clone(), layout: map.layout.clone() };
         let settings = Settings {
             games: GameSettings::of(&options.series),
             tick_ms: options.external.tick_time.as_millis() as u64,
-            maps: series.maps().iter().map(map).collect(),
+            maps: series.maps.iter().map(map).collect(),
         };
         let names: Vec<String> = settings.maps.iter().map(|map| map.name.clone()).collect();
         let units_max = names.len() * options.series.samples as usize;

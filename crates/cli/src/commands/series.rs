@@ -109,7 +109,7 @@ struct Output<'a> {
 pub(crate) fn eval(args: &EvalArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result {
     args.positional.refuse()?;
     let run = SeriesRun::play(&args.series, args.planners.clone(), TournamentOptions::default(), invocation)?;
-    let planners = match run.series.names() {
+    let planners = match &run.series.names {
         few if few.len() <= TITLE_PLANNERS => few.join(", "),
         many => format!("{} planners", many.len()),
     };
@@ -156,8 +156,8 @@ impl<'a> SeriesRun<'a> {
         invocation: &'a Invocation<'a>,
     ) -> Result<Self> {
         let maps = args.games.maps.load(&args.games.map_names)?;
-        let series = Series::with_host(&maps, args.games.options(planners, args.samples)?, invocation.host)?
-            .with_external(args.external.options());
+        let mut series = Series::with_host(&maps, args.games.options(planners, args.samples)?, invocation.host)?;
+        series.external = args.external.options();
         // Check the output files now, not after hours of games.
         let report = args.report.as_ref().map(|path| {
             let beside = |extension: &str| args.output.file(path.with_extension(extension));
@@ -200,7 +200,7 @@ impl<'a> SeriesRun<'a> {
     }
 
     fn heading(&self) -> String {
-        let &SeriesOptions { samples, seed, rules, budget, .. } = self.series.options();
+        let SeriesOptions { samples, seed, rules, budget, .. } = self.series.options;
         let (budget, games, games_max) = (budget.words(), self.played(), self.series.len());
         let variant = if rules.no_jump { ", no jumping" } else { "" };
         let missing = if games < games_max { format!(", {games} of {games_max} games so far") } else { String::new() };
@@ -211,7 +211,7 @@ impl<'a> SeriesRun<'a> {
     /// Returns the command that plays `game` again. With a time limit, the game may differ.
     fn replay_command(&self, map: usize, game: &GameRecord) -> String {
         let (args, budget) = (&self.args.games, game.budget);
-        let map = args.map_names.get(map).unwrap_or(&self.series.maps()[map].name);
+        let map = args.map_names.get(map).unwrap_or(&self.series.maps[map].name);
         let limits =
             [("budget-ms", budget.time_ms()), ("budget-ticks", budget.ticks), ("budget-evals", budget.evaluations)];
         let limits = limits.into_iter().filter_map(|(name, limit)| Some((name, limit?.to_string())));
@@ -243,11 +243,11 @@ impl<'a> SeriesRun<'a> {
         let (played, all) = (self.played(), series.len());
         let output = Output {
             schema: SCHEMA,
-            settings: GameSettings::of(series.options()),
-            samples: series.options().samples,
+            settings: GameSettings::of(&series.options),
+            samples: series.options.samples,
             games: played,
             games_max: all,
-            entrants: planners.iter().zip(series.entrants()).map(entrant).collect(),
+            entrants: planners.iter().zip(&series.entrants).map(entrant).collect(),
             planners: matches!(judgement, Judgement::Evaluation).then_some(&planners),
             judgement,
             note: if let Judgement::Battle(battle) = judgement { battle.note() } else { None },
@@ -301,7 +301,7 @@ impl<'a> SeriesRun<'a> {
     }
 
     fn facts(&self) -> Vec<(&'static str, String)> {
-        let &SeriesOptions { rules, budget, .. } = self.series.options();
+        let SeriesOptions { rules, budget, .. } = self.series.options;
         let commit = match env!("GETAWAY_COMMIT") {
             "" => "unknown",
             commit => commit,

@@ -43,7 +43,7 @@ pub fn report_replays(series: &Series, games: &Games, args: &GamesArgs) -> Resul
     let make = |place: usize| {
         let index = firsts[place];
         let game = games[index].as_ref()?;
-        let made = replay_json(&series.maps()[series.key(index).map].world, game, (place < analysed).then_some(budget));
+        let made = replay_json(&series.maps[series.key(index).map].world, game, (place < analysed).then_some(budget));
         progress.inc(1);
         made
     };
