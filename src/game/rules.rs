@@ -274,7 +274,7 @@ pub mod rules_fields {
 
     /// The value of the field `no_jump`: a flag, or, in older files, the rules object.
     #[derive(Deserialize)]
-    #[serde(untagged, expecting = "true for the no-jump variant, or false")]
+    #[serde(untagged, expecting = "no_jump: expected true or false")]
     enum NoJump {
         Flag(bool),
         Rules(Box<Rules>),
@@ -379,7 +379,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Saved>(&older).unwrap(), Saved { rules });
         }
         let error = serde_json::from_str::<Saved>(r#"{"no_jump":1}"#).unwrap_err().to_string();
-        assert!(error.starts_with("true for the no-jump variant, or false"), "{error}");
+        assert!(error.starts_with("no_jump: expected true or false"), "{error}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ TROUBLES = {
     "drop": f"bot disconnected {FIRST.format('disconnected')} 10: closed its connection",
     "hang": rf"bot fell silent {FIRST.format('fell silent')} \d+: no command for 20 ticks.*",
     "garbage": f"bot sent garbage {FIRST.format('sent garbage')} 10: invalid JSON at column 1: expected value, found .*: expected a COMMAND; print other text to standard error",
-    "late": r"bot was late: \d+ of \d+ ticks \(\d+%\) passed without its command",
+    "late": r"bot missed \d+ of \d+ ticks \(\d+%\): no command for them came in time",
 }
 
 

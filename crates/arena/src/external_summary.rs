@@ -24,7 +24,7 @@ pub struct ExternalSummary {
     pub mistakes: Mistakes,
     /// The first failure of each kind, with its map, sample (from 1), tick and description.
     pub failures: Vec<String>,
-    /// The number of failures and the first of them, or how often the bot was late; see
+    /// The number of failures and the first of them, or how many ticks the bot missed; see
     /// [`Self::brief_trouble`].
     pub trouble: Option<String>,
 }
@@ -79,7 +79,7 @@ impl ExternalSummary {
         self.failed() > 0 && 2 * self.failed() >= self.games
     }
 
-    /// Says in how many games the bot failed. Without failures, says how often it was late if it
+    /// Says in how many games the bot failed. Without failures, says how many ticks it missed if it
     /// missed at least [`LATE_SHARE`] of its ticks.
     pub fn brief_trouble(&self) -> Option<String> {
         let name = &self.planner;
@@ -91,7 +91,7 @@ impl ExternalSummary {
         let ticks = self.commands + self.missed_ticks;
         let (missed, share) = (self.missed_ticks, self.missed_ticks as f64 / ticks.max(1) as f64);
         (share >= LATE_SHARE).then(|| {
-            format!("{name} was late: {missed} of {ticks} ticks ({:.0}%) passed without its command", 100.0 * share)
+            format!("{name} missed {missed} of {ticks} ticks ({:.0}%): no command for them came in time", 100.0 * share)
         })
     }
 }
