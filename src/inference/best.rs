@@ -105,7 +105,7 @@ impl Learner {
 
     fn best_wire(&self, rules: &mut Rules) {
         let threats = self.games.last().into_iter().flat_map(|game| &game.threats);
-        let has_unknown_words = !self.past_words.is_empty() || { threats }.any(|threat| threat.named.style.is_none());
+        let has_unknown_words = !self.possible.is_empty() || { threats }.any(|threat| threat.named.style.is_none());
         rules.wire = self.expected.wire;
         if has_unknown_words {
             rules.wire.style_names = StyleNames::Unknown;
@@ -180,8 +180,8 @@ impl<'a> OpenHawks<'a> {
 }
 
 /// Keeps the hypotheses that `is_kept` accepts, or all if it accepts none. Returns false in this case.
-fn keep(hypotheses: &mut Vec<&HawkHypothesis>, is_kept: impl Fn(&HawkHypothesis) -> bool) -> bool {
-    let kept: Vec<&HawkHypothesis> = hypotheses.iter().copied().filter(|one| is_kept(one)).collect();
+pub(super) fn keep<T: Copy>(hypotheses: &mut Vec<T>, is_kept: impl Fn(&T) -> bool) -> bool {
+    let kept: Vec<T> = hypotheses.iter().copied().filter(is_kept).collect();
     let is_any = !kept.is_empty();
     if is_any {
         *hypotheses = kept;

@@ -43,7 +43,8 @@ pub struct Findings {
     pub rules: Rules,
     /// One finding per parameter.
     pub parameters: Vec<Finding>,
-    /// The unknown words for styles whose meaning was inferred, each with the inferred style.
+    /// The unknown words for styles whose meaning was inferred, each with the inferred style. If a
+    /// word may mean several styles, it is listed with each of them.
     pub words: Vec<(String, Style)>,
     /// The threats whose moves the learner cannot explain.
     pub unexplained: Vec<Unexplained>,
@@ -65,8 +66,8 @@ pub enum Open {
     NotSearched,
     /// The given number of picks is too small.
     FewPicks(usize),
-    /// Several words may mean this style.
-    SharedWord(Style),
+    /// It is open which word means this style.
+    UnclearWord(Style),
     /// Either view of the player is possible.
     Views,
     /// All numbers in an inclusive range are possible.
@@ -114,7 +115,7 @@ impl fmt::Display for Open {
             Self::NotObserved => f.write_str("not observed"),
             Self::NotSearched => f.write_str("not searched for"),
             Self::FewPicks(count) => write!(f, "too few choices to tell ({count})"),
-            Self::SharedWord(style) => write!(f, "unclear, because several words may mean the {style}"),
+            Self::UnclearWord(style) => write!(f, "unclear, because it is open which word means the {style}"),
             Self::Views => f.write_str("stale or present"),
             Self::Range(first, last) => write!(f, "{first} to {last}"),
             Self::AtLeast(first) => write!(f, "{first} or more"),
@@ -192,7 +193,9 @@ impl Open {
 }
 
 impl Learner {
-    /// Returns the findings about all games.
+    /// Returns the findings about all games. If messages use unknown words, the findings are reliable
+    /// only if the learner was created [with the words of](Self::with_words_of) one that was shown the
+    /// same games, and that then [identified](Self::identify_words) them.
     pub fn findings(&mut self) -> Findings {
         self.reconcile();
         // The posts of hawks are picked from the same random numbers.
@@ -216,11 +219,12 @@ impl Learner {
             conflicts.push(Conclusion::UnexplainedPicks);
         }
         let words = self.words();
-        let is_shared = |style| words.iter().filter(|(_, other)| *other == style).count() > 1;
+        let with = |one: &(String, Style)| words.iter().filter(|two| two.0 == one.0 || two.1 == one.1).count();
+        let is_unclear = |style: &Style| words.iter().any(|one| one.1 == *style && with(one) > 1);
         let parameters = Parameter::ALL.into_iter().map(|parameter| {
             let open = self.open(parameter, &rules, clock.as_ref());
-            let unclear = parameter.styles().iter().find(|&&style| is_shared(style));
-            let open = unclear.map_or(open, |&style| Open::SharedWord(style));
+            let unclear = parameter.styles().iter().find(|style| is_unclear(style));
+            let open = unclear.map_or(open, |&style| Open::UnclearWord(style));
             let is_certain = open == Open::Certain;
             let decided = self.decided.get(&parameter).copied();
             Finding {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::best::keep;
 use super::hawk::HawkSets;
 use super::learner::Learner;
 use super::observed_game::{FollowedThreat, ObservedGame, ThreatMemory};
@@ -14,10 +15,10 @@ use crate::game::{Rules, Style};
 pub(super) struct Identification {
     /// The styles to try, the last first.
     trials: Vec<StyleTrial>,
-    /// The styles that explain each word so far, the most detailed first. Several words may have the
-    /// same style: while the game runs, a style that turns out to be wrong must not keep another word
-    /// from the right one.
-    pub found: Vec<(String, Vec<Style>)>,
+    /// The styles that explain each word so far, the most detailed first, and whether some first seed
+    /// explains the picks, if there are enough of them. Several words may have the same style: while
+    /// the game runs, a style that turns out to be wrong must not keep another word from the right one.
+    pub found: Vec<(String, Vec<(Style, bool)>)>,
 }
 
 impl Identification {
@@ -40,7 +41,7 @@ impl Identification {
             if explains {
                 let word = &game.threats[trial.threats[0].0].named.word;
                 let (_, styles) = self.found.iter_mut().find(|(other, _)| other == word).expect("an open word");
-                styles.push(trial.style);
+                styles.push((trial.style, !trial.sets.picks.are_unexplained()));
             }
             self.trials.pop();
         }
@@ -87,55 +88,37 @@ impl StyleTrial {
     }
 }
 
-/// Chooses a different style for each word, the first possible one where it can. `None` if there is no
-/// such choice.
-fn choose(possible: &[(&String, Vec<Style>)]) -> Option<Vec<(String, Style)>> {
-    let Some(((word, styles), others)) = possible.split_first() else { return Some(Vec::new()) };
-    styles.iter().find_map(|&style| {
-        let free = |styles: &[Style]| styles.iter().copied().filter(|&other| other != style).collect();
-        let others: Vec<_> = others.iter().map(|(word, styles)| (*word, free(styles))).collect();
-        Some([vec![((*word).clone(), style)], choose(&others)?].concat())
-    })
+/// True if each word can have a style of its own that is possible and not taken.
+fn can_differ(possible: &[&[Style]], taken: &[Style]) -> bool {
+    let Some((styles, others)) = possible.split_first() else { return true };
+    styles.iter().any(|style| !taken.contains(style) && can_differ(others, &[taken, &[*style]].concat()))
 }
 
 const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Owl, Style::Hawk, Style::Goldfish];
 
 impl Learner {
-    /// Gives each unknown word a style of its own that explains the moves of the word's threats in
-    /// the whole game and, where known, in earlier games. Keeps the styles if this is impossible.
-    /// Called at the end of a game.
+    /// Narrows down the styles of each unknown word to those that explain the moves of the word's
+    /// threats in the whole game and in earlier games, while each other word has such a style of its
+    /// own, if this is possible. Called at the end of a game. Only a learner
+    /// [with these words](Self::with_words_of) applies them to the game.
     pub fn identify_words(&mut self) {
         let Some(game) = self.games.last() else { return };
         let mut identification = Identification::new(game, &self.expected, |threat| threat.named.style.is_none());
         while identification.advance(game) {}
         for (word, mut fits) in identification.found {
+            // Other picks may have a scale that is not searched for.
+            keep(&mut fits, |(_, explains_picks)| *explains_picks);
+            let fits = fits.into_iter().map(|(style, _)| style);
             match self.possible.iter_mut().find(|(known, _)| *known == word) {
-                Some((_, possible)) => {
-                    fits.retain(|style| possible.contains(style));
-                    *possible = fits;
-                }
-                None => self.possible.push((word, fits)),
+                Some((_, possible)) => *possible = fits.filter(|style| possible.contains(style)).collect(),
+                None => self.possible.push((word, fits.collect())),
             }
         }
-        let explained = self.possible.iter().filter(|(_, styles)| !styles.is_empty());
-        let explained: Vec<_> = explained.map(|(word, styles)| (word, styles.clone())).collect();
-        if let Some(chosen) = choose(&explained) {
-            self.past_words.retain(|(word, _)| chosen.iter().all(|(other, _)| other != word));
-            self.adopt(&chosen);
-            while self.advance() {}
-            self.past_words.extend(chosen);
-        }
-    }
-
-    pub(super) fn adopt(&mut self, found: &[(String, Style)]) {
-        let mut is_changed = false;
-        for threat in self.games.last_mut().into_iter().flat_map(|game| &mut game.threats) {
-            if let Some((_, style)) = found.iter().find(|(word, _)| *word == threat.named.word) {
-                is_changed |= threat.style.replace(*style) != Some(*style);
-            }
-        }
-        if is_changed {
-            self.rebuild();
+        let explained = self.possible.clone();
+        for (word, styles) in &mut self.possible {
+            let others = explained.iter().filter(|(other, styles)| other != word && !styles.is_empty());
+            let others: Vec<_> = others.map(|(_, styles)| &**styles).collect();
+            keep(styles, |&style| can_differ(&others, &[style]));
         }
     }
 }

@@ -66,8 +66,7 @@ pub struct Learner {
     base: Sets,
     /// The games so far. Only the last is still observed.
     pub(super) games: Vec<ObservedGame>,
-    pub(super) past_words: Vec<(String, Style)>,
-    /// The styles that explain each unknown word's threats in the games that have ended.
+    /// The styles that each unknown word may mean after the games that have ended.
     pub(super) possible: Vec<(String, Vec<Style>)>,
     pub(super) first_direction: Option<Direction>,
     identification: Option<Box<Identification>>,
@@ -84,7 +83,6 @@ impl Learner {
             base: sets.clone(),
             sets,
             games: Vec::new(),
-            past_words: Vec::new(),
             possible: Vec::new(),
             first_direction: None,
             identification: None,
@@ -103,7 +101,6 @@ impl Learner {
     /// Makes the learner understand the words for styles as another one does.
     #[must_use]
     pub fn with_words_of(mut self, other: &Self) -> Self {
-        self.past_words = other.words();
         self.possible.clone_from(&other.possible);
         self
     }
@@ -123,13 +120,13 @@ impl Learner {
     pub(crate) fn begin_on(&mut self, streets: Streets, named: Vec<StyleWord>, first: Sight) {
         self.end_game();
         let is_from_start = first.tick == FIRST_TICK;
-        let words = &self.past_words;
         let follow = |(named, first): (StyleWord, &ObservedPose)| {
-            let known = || words.iter().find(|(word, _)| *word == named.word).map(|&(_, style)| style);
-            let style = named.style.or_else(known);
+            let known = self.possible.iter().find(|(word, _)| *word == named.word);
+            let possible = known.map_or_else(Vec::new, |(_, styles)| styles.clone());
+            let style = named.style.or(if let [style] = *possible { Some(style) } else { None });
             let home = is_from_start.then_some(first.position);
             let memory = ThreatMemory::new(style, home, &self.sets.hawks, is_from_start);
-            FollowedThreat { style, named, memory, unexplained: None }
+            FollowedThreat { style, possible, named, memory, unexplained: None }
         };
         let threats = named.into_iter().zip(&first.threats).map(follow).collect();
         if is_from_start {
@@ -158,7 +155,6 @@ impl Learner {
         self.identify_words();
         self.reconcile();
         self.sets.posts = self.posts();
-        self.past_words = self.words();
     }
 
     fn reset_memories(&mut self) {
@@ -212,7 +208,7 @@ impl Learner {
             if identification.advance(game) {
                 self.identification = Some(identification);
             } else {
-                let best = |(word, styles): (String, Vec<Style>)| Some((word, *styles.first()?));
+                let best = |(word, styles): (String, Vec<(Style, bool)>)| Some((word, styles.first()?.0));
                 let found: Vec<_> = identification.found.into_iter().filter_map(best).collect();
                 self.adopt(&found);
             }
@@ -250,11 +246,23 @@ impl Learner {
         self.base = self.sets.clone();
     }
 
-    pub(super) fn rebuild(&mut self) {
+    fn rebuild(&mut self) {
         self.sets = self.base.clone();
         self.reset_memories();
         if let Some(game) = self.games.last_mut() {
             game.next = (0, 0);
+        }
+    }
+
+    fn adopt(&mut self, found: &[(String, Style)]) {
+        let mut is_changed = false;
+        for threat in self.games.last_mut().into_iter().flat_map(|game| &mut game.threats) {
+            if let Some((_, style)) = found.iter().find(|(word, _)| *word == threat.named.word) {
+                is_changed |= threat.style.replace(*style) != Some(*style);
+            }
+        }
+        if is_changed {
+            self.rebuild();
         }
     }
 
@@ -314,9 +322,12 @@ impl Learner {
         Some(Box::new(Identification::new(game, &self.expected, FollowedThreat::is_open)))
     }
 
-    /// The unknown style words whose meaning was inferred, each with the inferred style.
+    /// The unknown style words whose meaning was inferred, each with the inferred style. If a word may
+    /// mean several styles, it is listed with each of them.
     pub fn words(&self) -> Vec<(String, Style)> {
-        let mut words = self.past_words.clone();
+        let possible =
+            self.possible.iter().flat_map(|(word, styles)| styles.iter().map(|&style| (word.clone(), style)));
+        let mut words: Vec<(String, Style)> = possible.collect();
         for FollowedThreat { named, style, .. } in self.games.last().into_iter().flat_map(|game| &game.threats) {
             if let (None, Some(style)) = (named.style, style)
                 && !words.iter().any(|(word, _)| *word == named.word)

@@ -29,6 +29,9 @@ pub(super) struct ObservedGame {
 pub(super) struct FollowedThreat {
     pub named: StyleWord,
     pub style: Option<Style>,
+    /// The styles that the word may mean, if games that have ended tell. A threat with several such
+    /// styles is not followed.
+    pub possible: Vec<Style>,
     pub memory: ThreatMemory,
     pub unexplained: Option<Unexplained>,
 }
@@ -51,9 +54,9 @@ impl ThreatMemory {
 }
 
 impl FollowedThreat {
-    /// True if the threat has no style that explains its moves.
+    /// True if the threat needs another style, because none explains its moves.
     pub fn is_open(&self) -> bool {
-        self.style.is_none() || self.unexplained.is_some()
+        self.possible.len() < 2 && (self.style.is_none() || self.unexplained.is_some())
     }
 }
 
@@ -93,11 +96,14 @@ impl ObservedGame {
         if step.threats.iter().any(|(_, direction)| direction.is_some()) {
             return Some(true);
         }
-        let must_move = |(threat, &(tile, _)): (&FollowedThreat, &(u16, Option<Direction>))| match threat.style {
-            _ if threat.unexplained.is_some() => false,
-            Some(Style::Bull | Style::Goldfish | Style::Deer) => self.streets.options(tile) != 0,
-            Some(Style::Shark) => step.player.iter().all(|&player| self.streets.nearer(player, tile) != 0),
-            Some(Style::Owl | Style::Hawk) | None => false,
+        let must_move = |(threat, &(tile, _)): (&FollowedThreat, &(u16, Option<Direction>))| {
+            let styles = if threat.style.is_some() { threat.style.as_slice() } else { &threat.possible };
+            let must_move = |style: &Style| match style {
+                Style::Bull | Style::Goldfish | Style::Deer => self.streets.options(tile) != 0,
+                Style::Shark => step.player.iter().all(|&player| self.streets.nearer(player, tile) != 0),
+                Style::Owl | Style::Hawk => false,
+            };
+            threat.unexplained.is_none() && !styles.is_empty() && styles.iter().all(must_move)
         };
         self.threats.iter().zip(&step.threats).any(must_move).then_some(false)
     }

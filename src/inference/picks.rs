@@ -76,6 +76,11 @@ impl Picks {
         self.draws.values().map(|&count| libm::log2(count.into())).sum::<f64>() >= BITS_MIN
     }
 
+    /// True if no seed and order explain the picks, and there is too much evidence for a coincidence.
+    pub fn are_unexplained(&self) -> bool {
+        self.are_decisive() && self.seeds.is_empty()
+    }
+
     /// The possible orders; all of them if no seed explains the picks.
     pub fn orders(&self) -> Orders {
         match self.seeds.iter().fold(Orders::NONE, |all, (_, orders)| all.or(*orders)) {

@@ -137,7 +137,11 @@ fn write_findings(games: &[&Path], findings: &Findings, out: &mut impl Write) ->
     write_list("open", open.into_iter().map(line), out)?;
     let line = |finding: &Finding| format!("{}: assumed {}", finding.field, finding.value);
     write_list("not observed", unseen.into_iter().map(line), out)?;
-    write_list("words", findings.words.iter().map(|(word, style)| format!("{word:?} is the {style}")), out)?;
+    let words = findings.words.chunk_by(|one, two| one.0 == two.0).map(|one| {
+        let styles: Vec<String> = one.iter().map(|(_, style)| format!("the {style}")).collect();
+        format!("{:?} is {}", one[0].0, styles.join(" or "))
+    });
+    write_list("words", words, out)?;
     let unexplained = findings.unexplained.iter().map(|one| format!("{one}{}", recording(games, one.game)));
     write_list("unexplained", unexplained.chain(findings.conflicts.iter().map(ToString::to_string)), out)
 }
