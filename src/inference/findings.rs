@@ -24,7 +24,8 @@ const LISTED_MAX: usize = 6;
 pub struct Finding {
     /// The name of the parameter's field in a rules file.
     pub field: String,
-    /// The parameter's value in the best explanation.
+    /// The parameter's value in the best explanation. For `spawn_order`, only the first direction
+    /// that messages show, if they do.
     pub value: String,
     /// True if the evidence leaves no other plausible value.
     pub is_certain: bool,
@@ -227,9 +228,11 @@ impl Learner {
             let open = unclear.map_or(open, |&style| Open::UnclearWord(style));
             let is_certain = open == Open::Certain;
             let decided = self.decided.get(&parameter).copied();
+            // Messages do not show the list from which the first direction is picked.
+            let facing = self.first_direction.filter(|_| parameter == Parameter::FirstDirection);
             Finding {
                 field: parameter.name(),
-                value: parameter.value(&rules),
+                value: facing.map_or_else(|| parameter.value(&rules), |direction| direction.to_string()),
                 is_certain,
                 decided: decided.filter(|_| is_certain),
                 open,

@@ -84,7 +84,7 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
             continue;
         }
         let is_right = match parameter {
-            Parameter::FirstDirection => first_direction(truth).ok() == first_direction(&findings.rules).ok(),
+            Parameter::FirstDirection => finding.value == first_direction(truth).expect("rules").to_string(),
             Parameter::StyleNames => true,
             _ => finding.value == parameter.value(truth),
         };
