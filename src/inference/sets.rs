@@ -65,7 +65,7 @@ impl Learner {
         }
         let Sets { deer, picks, .. } = &mut self.sets;
         let options = deer.orders(0).or(deer.orders(1)).and(picks.orders());
-        if !options.is_empty() {
+        if picks.are_decisive() && !options.is_empty() {
             deer.retain(options);
             picks.retain(|_| options);
         }

@@ -107,6 +107,10 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
 /// `hawk_patience_moves` and `hawk_posts`.
 const SEEDS_OF_HAWKS: [u64; 2] = [53, 151];
 
+/// The seeds of a variant with another `pick_scale` and of the player's moves in a short game. The
+/// expected scale explains the few picks in this game, but with a wrong order of the options.
+const GAME_OF_PICKS: (u64, u64) = (888_206, 74);
+
 fn variants() -> u64 {
     std::env::var("GETAWAY_VARIANTS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
 }
@@ -350,13 +354,13 @@ fn short_games_leave_words_open() {
     let library = MapLibrary::with_bundled(&[] as &[&str]);
     let names = ["crossroads", "snail", "market-square", "old-town", "harbour", "twin-bridges", "roundabout"];
     let (mut wrong, mut certain, mut known, mut open) = (Vec::new(), 0, 0, 0);
-    for seed in 0..4 * variants() {
+    for (seed, walk) in (0..4 * variants()).map(|seed| (seed, seed)).chain([GAME_OF_PICKS]) {
         let name = names[seed as usize % names.len()];
         let mut truth = variant(seed, [0, 2, 8][seed as usize % 3]);
         truth.wire.style_names = StyleNames::Unknown;
         let map = library.find(name).expect("a bundled map");
         let world = World::new(&map.layout, &truth).expect("a map");
-        let mut random = Generator::from_seed(seed);
+        let mut random = Generator::from_seed(walk);
         let ticks = [30, 74, 100, 200, 400][seed as usize % 5];
         let moves: Vec<Move> = (0..ticks).map(|_| Move::ALL[random.below(5)]).collect();
         let mut learner = Learner::new(&Rules::BLITZ_2025);
