@@ -34,8 +34,8 @@ const HUMAN: &str = "human";
 #[derive(Args)]
 #[command(group = ArgGroup::new("animation").args(["gif", "video"]))]
 pub(crate) struct ViewArgs {
-    /// Recorded games (.jsonl, .jsonl.gz), folders of them, or one map by name or
-    /// {n}path [default: a map to play]
+    /// Recorded games (.jsonl, .jsonl.gz), folders of them, or one map by name
+    /// or path [default: a map to play]
     #[arg(value_name = "FILE|MAP")]
     sources: Vec<String>,
     /// Second recording of the same game, written by the server or the bot,
