@@ -18,6 +18,8 @@ type Targets = [u64; WORDS];
 const WORDS: usize = 2;
 /// The number of targets from which one search starts.
 const TARGETS: usize = 64 * WORDS;
+/// At most this many bytes of a table are prepared at a time.
+const PREPARED_BYTES: usize = 8 << 20;
 /// On maps with at most this many tiles, each step of a search looks at all tiles. On larger maps, a
 /// step lists the tiles beside those that the search has just reached, unless these are more than a
 /// third of all tiles.
@@ -63,8 +65,7 @@ impl RouteBuilder {
         let tiles = graph.len();
         let row = (tiles + 1).next_multiple_of(8);
         Self {
-            // The pages of a table of zeros take no time before their first use.
-            routes: Routes { table: vec![0; tiles * row], row },
+            routes: Routes { table: Vec::with_capacity(tiles * row), row },
             built: 0,
             reached: vec![[0; WORDS]; tiles],
             halves: vec![[0; WORDS]; tiles],
@@ -77,8 +78,15 @@ impl RouteBuilder {
         }
     }
 
-    /// Builds the routes to at most [`TARGETS`] more tiles. Returns true once the table is complete.
+    /// Builds the routes to at most [`TARGETS`] more tiles, or prepares a part of a large table. Returns
+    /// true once the table is complete.
     pub fn advance(&mut self, graph: &StreetGraph) -> bool {
+        // The first write to each page takes long, and a search writes to all of them.
+        let Routes { table, row } = &mut self.routes;
+        table.resize((table.len() + PREPARED_BYTES).min(graph.len() * *row), 0);
+        if table.len() < graph.len() * *row {
+            return false;
+        }
         let first = self.built;
         if first == graph.len() {
             return true;
