@@ -19,7 +19,9 @@ pub enum Existing {
 }
 
 /// The first bytes of a PNG picture.
-pub(crate) const PNG_MAGIC: &[u8] = b"\x89PNG";
+pub const PNG_MAGIC: &[u8] = b"\x89PNG";
+/// The first bytes of gzipped data.
+pub const GZIP_MAGIC: &[u8] = b"\x1f\x8b";
 
 /// Opens a regular file of at most `limit_bytes` for reading.
 ///
@@ -89,7 +91,7 @@ pub fn binary_kind(content: &[u8]) -> Option<&'static str> {
         (0, PNG_MAGIC, "a PNG picture"),
         (0, b"GIF8", "a GIF picture"),
         (0, b"\xff\xd8\xff", "a JPEG picture"),
-        (0, b"\x1f\x8b", "gzip data"),
+        (0, GZIP_MAGIC, "gzip data"),
         (0, b"BZh91AY", "bzip2 data"),
         (0, b"\xfd7zXZ", "xz data"),
         (0, b"\x28\xb5\x2f\xfd", "Zstandard data"),

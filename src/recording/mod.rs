@@ -32,8 +32,6 @@ const MAX_BLANK_BYTES: usize = 1 << 16;
 /// Bytes at the end of a file that are not text: zeros from a crash, and the end mark of DOS.
 const PADDING: [u8; 2] = [0, 0x1a];
 
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
-
 /// The error for a recording that cannot be read, replayed or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -218,7 +216,7 @@ impl RecordingReader {
         let path = path.as_ref();
         let mut file = BufReader::new(source);
         let failed = |source| RecordingError::Open { path: path.to_owned(), source };
-        let mut input: Box<dyn BufRead + Send> = if file.fill_buf().map_err(failed)?.starts_with(&GZIP_MAGIC) {
+        let mut input: Box<dyn BufRead + Send> = if file.fill_buf().map_err(failed)?.starts_with(files::GZIP_MAGIC) {
             Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(file)))
         } else {
             Box::new(file)

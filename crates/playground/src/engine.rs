@@ -169,7 +169,9 @@ impl Engine {
             "live" => self.live(&parse(arguments)?),
             "games" => self.list(arguments, attachment),
             "generate" => generate_map(parse(arguments)?),
-            "map_file" if attachment.starts_with(b"\x89PNG") => json(&decode_layout(attachment).map_err(sentence)?),
+            "map_file" if attachment.starts_with(files::PNG_MAGIC) => {
+                json(&decode_layout(attachment).map_err(sentence)?)
+            }
             "map_file" => json(&Layout::parse(&files::text(attachment).map_err(sentence)?).map_err(sentence)?),
             "encode_drawing" => Ok((parse::<Layout>(arguments)?.rows().join("\n") + "\n").into_bytes()),
             "encode_png" => encode_layout(&parse::<Layout>(arguments)?).map_err(sentence),
