@@ -145,7 +145,7 @@ pub(super) struct Model<const N: usize> {
     pub slots: Vec<Slot>,
 }
 
-/// What a step of a layer depends on.
+/// The inputs of a step of a layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StepContext<'a, const N: usize> {
     pub model: &'a Model<N>,

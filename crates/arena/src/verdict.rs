@@ -98,7 +98,8 @@ pub struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Returns the verdict on the left side. `bots` summarises the games of external bots. `sprt`, if given, replaces the other tests.
+    /// Returns the verdict on the left side. `bots` summarises the games of external bots. `sprt`, if
+    /// given, replaces the other tests.
     pub fn verdict(self, bots: &[Option<ExternalSummary>; 2], sprt: Option<&SprtReport>) -> Verdict {
         let Self { sides: [left, right], margin, pairs } = self;
         let bots: Vec<&ExternalSummary> = bots.iter().flatten().collect();
