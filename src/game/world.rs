@@ -44,7 +44,7 @@ pub enum PlayError {
     /// The game is already over.
     #[error("the game is over")]
     GameOver,
-    /// A wall or the edge of the map is in the way. See [`World::moves`].
+    /// A wall, a see-through tile or the edge of the map is in the way. See [`World::moves`].
     #[error("the way {0} is blocked")]
     Blocked(Direction),
 }
@@ -399,7 +399,8 @@ impl World {
         routes::first_nearer(nearer, self.rules().shared_path_order).ok_or(ActionError::Unreachable(position))
     }
 
-    /// Returns the possible moves: the open directions (left, right, up, down), then staying.
+    /// Returns the possible moves: the open directions (left, right, up, down), then staying. Does
+    /// not check whether the game is over; [`World::successors`] does.
     pub fn moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
         let (_, possible) = self.tiles_after(state);
         Move::ALL.into_iter().filter(move |&m| possible >> m as u8 & 1 == 1)
