@@ -15,9 +15,9 @@ const MAX_MEMORY_MB: u64 = 1 << 20;
 #[derive(Args, Clone)]
 #[command(next_help_heading = "External bots")]
 pub(crate) struct BotArgs {
-    /// Time limit of an external bot per tick, in milliseconds; a new process has
-    /// more time for its first tick; if the bot is late, the tick is played
-    /// without a command
+    /// Time limit of an external bot per tick, in milliseconds; a new process of a
+    /// `pipe:` bot also has --bot-start-ms for its first tick; if the bot is late,
+    /// the tick is played without a command
     #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=HOUR_MS))]
     tick_ms: u64,
     /// Time limit for an external bot to start and connect, and again to register; a
