@@ -51,9 +51,9 @@ pub(super) struct BeliefStep<'a> {
 }
 
 impl Beliefs {
-    /// Unknown styles are `None`; the layout of `world` has some style for them. After `deadline`,
-    /// keeps at most [`HYPOTHESES_MAX_LATE`] hypotheses per threat. Fails if no world can be built
-    /// with the modelled threats.
+    /// Unknown styles are `None`; in the layout of `world`, an arbitrary style takes their place.
+    /// After `deadline`, keeps at most [`HYPOTHESES_MAX_LATE`] hypotheses per threat. Fails if no
+    /// world can be built with the modelled threats.
     pub fn new(
         world: World,
         styles: &[Option<Style>],

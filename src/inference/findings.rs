@@ -194,9 +194,10 @@ impl Open {
 }
 
 impl Learner {
-    /// Returns the findings about all games. If messages use unknown words, the findings are reliable
-    /// only if the learner was created [with the words of](Self::with_words_of) one that was shown the
-    /// same games, and that then [identified](Self::identify_words) them.
+    /// Returns the findings about all games. If messages use unknown words for styles, learn twice:
+    /// show the games to a first learner and call [`Self::identify_words`], then show them again to a
+    /// second learner, created [with the words](Self::with_words_of) of the first. Only the findings of
+    /// the second learner are reliable.
     pub fn findings(&mut self) -> Findings {
         self.reconcile();
         // The posts of hawks are picked from the same random numbers.

@@ -98,9 +98,9 @@ const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, St
 
 impl Learner {
     /// Narrows down the styles of each unknown word to those that explain the moves of the word's
-    /// threats in the whole game and in earlier games, while each other word has such a style of its
-    /// own, if this is possible. Called at the end of a game. Only a learner
-    /// [with these words](Self::with_words_of) applies them to the game.
+    /// threats in this game and in earlier games. If possible, each word gets a style of its own. Call
+    /// this at the end of the last game; [`Self::begin`] does so for the game before. Only another
+    /// learner, created [with these words](Self::with_words_of), applies them to these games.
     pub fn identify_words(&mut self) {
         let Some(game) = self.games.last() else { return };
         let mut identification = Identification::new(game, &self.expected, |threat| threat.named.style.is_none());

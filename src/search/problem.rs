@@ -32,7 +32,7 @@ impl Generator {
     }
 
     /// A random index below `count` (1 to `2^32`), from one draw of 32 bits. Multiplies as in
-    /// Lemire 2019, section 4, but rejects no draw, so an index's probability deviates from
+    /// Lemire 2019, section 4, but does not reject draws, so an index's probability deviates from
     /// `1 / count` by a relative error of at most `count / 2^32`.
     #[inline]
     pub fn below(&mut self, count: usize) -> usize {

@@ -21,12 +21,12 @@
 //!
 //! A search continues where it stopped, but the survival search begins again when its target moves.
 //! A sweep may take `SHARE` times the work done for its target so far; for the less important
-//! target, only this work. If the sweep reaches its limit, its forward pass is lost, but not the
-//! known sets of an unfinished backward pass. The sweep returns to the queue with twice its limit.
-//! Sweeps with a limit of `FIRST_WORK` are only tried out: their limit is not raised. One of them,
-//! the *trial*, is for early targets, has all threats, and is given up at its limit. A sweep with a
-//! layer that does not fit into the memory is given up, too. A sweep that ends leaves *known sets*,
-//! which make later sweeps and searches for the target cheaper.
+//! target, only this work. A new sweep that is probably cheap is first tried out with `FIRST_WORK`
+//! instead. If a sweep reaches its limit, its forward pass is lost, but not the known sets of an
+//! unfinished backward pass, and the sweep returns to the queue with twice its limit. The *trial*, a
+//! cheap sweep for early targets with all threats, is given up instead. A sweep with a layer that
+//! does not fit into the memory is given up, too. A sweep that ends leaves *known sets*, which make
+//! later sweeps and searches for the target cheaper.
 //!
 //! # Why bounds hold
 //!

@@ -84,9 +84,9 @@ impl Queue {
 
     /// Takes a job of the kind that has taken the least work for its target so far. Of the jobs of a
     /// kind, takes the one with the lowest limit; of equal ones, the first that was added. `main` is the
-    /// more important target, if there are targets. Raises the limit of a sweep, unless it is
-    /// `FIRST_WORK`, to `SHARE` times the work of all jobs for its target so far, or for the less
-    /// important target to the same work.
+    /// more important target, if there are targets. Raises the limit of a sweep to `SHARE` times the
+    /// work of all jobs for its target so far; for the less important target, to this work. A limit of
+    /// `FIRST_WORK` stays as it is.
     pub fn pop(&mut self, main: Option<Aim>) -> Option<Job> {
         let cost = |job: &Job| {
             let weight = match (job.task, main) {

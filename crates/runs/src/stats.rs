@@ -129,7 +129,7 @@ impl ClusteredMean {
 ///
 /// If many values equal one of the bounds, the distribution of their mean is skewed, and Student's
 /// interval would cover the true mean too rarely. If Student's interval has no width, as for equal
-/// values, each cluster counts as one trial, or each value if there is a single cluster. Returns
+/// values, each cluster counts as one trial; if there is only one cluster, each value does. Returns
 /// `None` if there are fewer than two values.
 pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f64) -> Option<Interval> {
     let plain = clustered_mean(clusters, confidence)?;

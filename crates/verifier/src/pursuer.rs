@@ -155,9 +155,9 @@ impl<const N: usize> Pursuer<N> {
         Ok(())
     }
 
-    /// Returns the state ID after a tick in which threats move, if the threat of the literal game is
-    /// then `literal`, which determines the post that a hawk draws unless its draws are counted.
-    /// `seen` is the player's tile.
+    /// Returns the state ID after a tick in which threats move. `seen` is the player's tile, and
+    /// `literal` is the threat of the literal game after the tick: it determines the post that a hawk
+    /// draws, unless draws are counted.
     pub fn follow(&mut self, board: &Board<N>, id: u32, tick: usize, seen: u16, literal: &Threat) -> Checked<u32> {
         let (moment, seen) = (self.moment(board, tick), Tiles::single(seen));
         self.compute_steps(board, id, moment, &seen)?;

@@ -1,8 +1,8 @@
 //! Generates mazes and labyrinths: a spanning tree joins cells at odd coordinates, and braiding
 //! opens dead ends. A maze's tree is uniformly random. About 30% of its cells are dead ends, so
 //! braiding creates many loops. A labyrinth's tree comes from a depth-first search. A labyrinth has
-//! longer corridors and fewer loops than a maze, and in the no-jump variant, the player survives
-//! there less often.
+//! longer corridors and fewer loops than a maze. In the no-jump variant, the player survives on
+//! fewer labyrinths than mazes.
 
 use super::dice::Dice;
 use super::options::GeneratorOptions;

@@ -120,8 +120,8 @@ pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result {
     }
 }
 
-/// Checks records, and calls `act` with each that holds. Prints the text that it returns, or why the
-/// record is refused. `words` describe the records with a text and the refused ones.
+/// Checks records, and calls `act` with each correct record. `act` returns a text to print, if any, or
+/// the reason why it refuses the record. `words` describe the records with a text and the refused ones.
 fn check_all(
     files: &[PathBuf],
     benchmark: &Benchmark,

@@ -110,8 +110,8 @@ pub(crate) fn run(args: &MapgenArgs, out: &mut impl Write) -> Result {
     })
 }
 
-/// Writes the maps. Fails before the first write if a folder may not be overwritten. If a write
-/// fails, removes the new folders, but does not restore overwritten maps.
+/// Writes the maps. Fails before the first write if a folder exists that must not be overwritten. If
+/// a write fails, removes the new folders, but does not restore overwritten maps.
 fn save_all(maps: &[Map], dir: &Path, existing: Existing) -> Result {
     let folders: Vec<PathBuf> = maps.iter().map(|map| dir.join(&map.name)).collect();
     let exist: Vec<bool> = folders.iter().map(|folder| folder.symlink_metadata().is_ok()).collect();

@@ -52,7 +52,7 @@ impl OutputFile {
     }
 
     /// Writes a temporary file and renames it, but writes to a device or pipe directly. Fails if
-    /// the file exists and may not be replaced.
+    /// the file exists and must not be replaced.
     pub fn write(&self, content: &[u8]) -> Result {
         self.try_write(content).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&self.path),
@@ -78,7 +78,7 @@ impl OutputFile {
         linked.unwrap_or_else(|| self.path.clone())
     }
 
-    /// Fails if the path is a folder, if the file exists and may not be replaced, or if its folder
+    /// Fails if the path is a folder, if the file exists and must not be replaced, or if its folder
     /// is not writable. Does not check whether a device or pipe is writable.
     pub fn check(&self) -> Result {
         if self.path.symlink_metadata().is_ok() && !self.overwrite {
