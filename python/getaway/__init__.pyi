@@ -222,14 +222,22 @@ class State:
     ) -> State: ...
 
     def after(self, move: Move | int | str, /) -> State:
-        """The state after one tick in which the player makes this move.
+        """The state after one tick in which the player makes this move. A blocked move counts as
+        staying.
 
         Raises:
-            ValueError: if the game is over or the move is invalid.
+            TypeError: if the move is not a `Move`, a number or a letter.
+            ValueError: if the game is over, or there is no move with this number or letter.
         """
 
     def play(self, moves: _Moves, /) -> State:
-        """The state after these moves, one per tick. Moves after the end of the game are ignored."""
+        """The state after these moves, one per tick. A blocked move counts as staying. Moves after the
+        end of the game are ignored.
+
+        Raises:
+            TypeError: if an item is not a `Move`, a number or a letter.
+            ValueError: if there is no move with this number or letter.
+        """
 
     @property
     def map(self) -> Map:
@@ -315,14 +323,22 @@ class Game:
 
     def step(self, action: _Action = None, /) -> Move:
         """Play one tick with a move, an action, a list of actions (the first that moves the player
-        counts), or None to stay. Return the resulting move.
+        counts), or None to stay. Return the move that the player made: `Move.STAY` if the way was
+        blocked.
 
         Raises:
+            TypeError: if the argument or an item of the list has another type.
             ValueError: if the game is over, or the move or an action is malformed.
         """
 
     def play(self, moves: _Moves, /) -> int:
-        """Play moves, one per tick. Stop if the game ends. Return the number of moves played."""
+        """Play moves, one per tick, and stop if the game ends. Return the number of moves played. A
+        blocked move counts as staying, but `moves` keeps its letter.
+
+        Raises:
+            TypeError: if an item is not a `Move`, a number or a letter.
+            ValueError: if there is no move with this number or letter.
+        """
 
     def reset(self) -> None:
         """Return to the start."""
@@ -616,7 +632,7 @@ class Solver:
         map: _MapLike | Game | State,
         *,
         no_jump: bool = False,
-        rules: dict[str, Any] | None = None,
+        rules: Rules | None = None,
         seed: int = 0,
         memory_max_bytes: int = 268435456,
     ) -> Solver: ...
@@ -667,10 +683,11 @@ def generate_map(
     Args:
         seed: the seed of the generator.
         kind: maze, labyrinth or city. Mazes and labyrinths need an odd width and height.
-        width: number of columns.
-        height: number of rows.
-        threats: number of threats.
-        styles: styles of the threats; repeating a style makes it more frequent.
+        width: number of columns, including the outer walls; by default 21.
+        height: number of rows, including the outer walls; by default 17.
+        threats: number of threats; by default 6.
+        styles: styles of the threats; repeating a style makes it more frequent. By default, each of
+            the six styles once.
 
     Raises:
         ValueError: if the kind or a style is unknown, or a number is invalid.

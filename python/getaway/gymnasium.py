@@ -65,8 +65,8 @@ with a leading underscore, such as `"_tick"`, holds a mask: True for the games t
 - `"score"`: 5 times this tick.
 - `"action_mask"`: int8 of shape (5,), 1 for each action that is not blocked (staying never is).
 - `"regret"`: the number of ticks by which the best possible game is longer than this one. Only
-  present when an episode on a `getaway.levels.Level` terminates that began at the level's start,
-  not in a given state.
+  present in the step that terminates an episode on a `getaway.levels.Level`, and only if the
+  episode began at the level's start, not in a given state.
 - `"final_obs"`, `"final_info"`: for the games that ended in this step, the last observations, and a
   dict of the last infos. Only present if a game ended, in a vector environment with same-step
   autoreset.

@@ -216,10 +216,12 @@ impl State {
         Ok(Self { board, state })
     }
 
-    /// The state after one tick in which the player makes this move.
+    /// The state after one tick in which the player makes this move. A blocked move counts as
+    /// staying.
     ///
     /// Raises:
-    ///     ValueError: if the game is over or the move is invalid.
+    ///     TypeError: if the move is not a `Move`, a number or a letter.
+    ///     ValueError: if the game is over, or there is no move with this number or letter.
     #[pyo3(signature = (player_move, /), text_signature = "($self, move, /)")]
     fn after(&self, player_move: &Bound<'_, PyAny>) -> PyResult<Self> {
         let player_move = from_move("move", player_move)?;
@@ -231,7 +233,12 @@ impl State {
         Ok(self.with(state))
     }
 
-    /// The state after these moves, one per tick. Moves after the end of the game are ignored.
+    /// The state after these moves, one per tick. A blocked move counts as staying. Moves after the
+    /// end of the game are ignored.
+    ///
+    /// Raises:
+    ///     TypeError: if an item is not a `Move`, a number or a letter.
+    ///     ValueError: if there is no move with this number or letter.
     #[pyo3(signature = (moves, /))]
     fn play(&self, py: Python<'_>, moves: &Bound<'_, PyAny>) -> PyResult<Self> {
         let moves = from_plan("moves", moves)?;
@@ -360,9 +367,11 @@ impl Game {
     }
 
     /// Play one tick with a move, an action, a list of actions (the first that moves the player
-    /// counts), or None to stay. Return the resulting move.
+    /// counts), or None to stay. Return the move that the player made: `Move.STAY` if the way was
+    /// blocked.
     ///
     /// Raises:
+    ///     TypeError: if the argument or an item of the list has another type.
     ///     ValueError: if the game is over, or the move or an action is malformed.
     #[pyo3(signature = (action = None, /))]
     fn step(&mut self, py: Python<'_>, action: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
@@ -373,7 +382,12 @@ impl Game {
         to_move(py, player_move)
     }
 
-    /// Play moves, one per tick. Stop if the game ends. Return the number of moves played.
+    /// Play moves, one per tick, and stop if the game ends. Return the number of moves played. A
+    /// blocked move counts as staying, but `moves` keeps its letter.
+    ///
+    /// Raises:
+    ///     TypeError: if an item is not a `Move`, a number or a letter.
+    ///     ValueError: if there is no move with this number or letter.
     #[pyo3(signature = (moves, /))]
     fn play(&mut self, py: Python<'_>, moves: &Bound<'_, PyAny>) -> PyResult<usize> {
         let plan = from_plan("moves", moves)?;

@@ -194,10 +194,11 @@ pub(crate) fn maps(py: Python<'_>, folder: Option<PathBuf>) -> PyResult<Vec<Stri
 /// Args:
 ///     seed: the seed of the generator.
 ///     kind: maze, labyrinth or city. Mazes and labyrinths need an odd width and height.
-///     width: number of columns.
-///     height: number of rows.
-///     threats: number of threats.
-///     styles: styles of the threats; repeating a style makes it more frequent.
+///     width: number of columns, including the outer walls; by default 21.
+///     height: number of rows, including the outer walls; by default 17.
+///     threats: number of threats; by default 6.
+///     styles: styles of the threats; repeating a style makes it more frequent. By default, each of
+///         the six styles once.
 ///
 /// Raises:
 ///     ValueError: if the kind or a style is unknown, or a number is invalid.
