@@ -4,7 +4,7 @@
 
     result = cluster.tournament(["survival", "uct-greedy", "cautious"], samples=20)
     result = cluster.tournament(["survival", "uct-greedy"], samples=1000, address="auto")
-    print(result["standing"][0]["planner"], result["sentence"])
+    print(result["sentence"])
     cluster.dataset("states", 100_000, "cautious", address="auto")
 
 Each function runs the command of the same name (see `getaway eval --help`) and returns its `--json`
