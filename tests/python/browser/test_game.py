@@ -104,7 +104,7 @@ def test_end_card_shows_the_line_that_lives(page: Page, view: View) -> None:
     page.evaluate("session.move('.'.repeat(300))")
     expect(page.locator("#end")).to_be_visible()
     page.locator("#end-line").click()
-    expect(page.locator("#other-title")).to_contain_text("the line that lives")
+    expect(page.locator("#other-title")).to_contain_text("the surviving line")
     assert page.evaluate("board.other.replay.header.status") == "complete"
 
 

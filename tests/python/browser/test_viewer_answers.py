@@ -56,7 +56,7 @@ def test_surviving_line_is_played_beside_the_game(page: Page, view: View) -> Non
     open_analysed(page, view(str(CAUGHT)))
     page.locator("#show-line").click()
     expect(page.locator("#other")).to_be_visible()
-    expect(page.locator("#other-title")).to_have_text("the line that lives · first difference at tick 108")
+    expect(page.locator("#other-title")).to_have_text("the surviving line · first difference at tick 108")
     assert page.evaluate("board.other.replay.header.status") == "complete"
     page.keyboard.press("End")
     assert tick(page) == 2001
@@ -132,7 +132,7 @@ def test_human_plays_a_map_from_the_start_on_one_board(page: Page, view: View) -
     page.locator("#end-why").click()
     expect(page.locator("#sentence")).to_contain_text("Lost at tick")
     page.locator("#show-line").click()
-    expect(page.locator("#other-title")).to_contain_text("the line that lives")
+    expect(page.locator("#other-title")).to_contain_text("the surviving line")
     assert page.evaluate("board.other.replay.header.status") == "complete"
     assert page.evaluate("board.divergence - board.replay.indexOfTick(why.analysis.last_savable_tick)") == 1
 
@@ -150,7 +150,7 @@ def test_line_replaces_a_move_onto_a_threat(page: Page, view: View, tmp_path: Pa
     page.locator("#go-decisive").click()
     wait_until(page, "board.index === 0")
     page.locator("#show-line").click()
-    expect(page.locator("#other-title")).to_contain_text("the line that lives")
+    expect(page.locator("#other-title")).to_contain_text("the surviving line")
     assert page.evaluate("board.other.replay.header.status") == "complete"
 
 
@@ -411,7 +411,7 @@ def test_exported_page_has_the_answer_and_works_in_a_frame(page: Page, getaway_p
     frame = page.frame_locator("iframe")
     expect(frame.locator("#sentence")).to_contain_text("Lost at tick 107 by a blunder")
     frame.locator("#show-line").click()
-    expect(frame.locator("#other-title")).to_contain_text("the line that lives")
+    expect(frame.locator("#other-title")).to_contain_text("the surviving line")
     expect(frame.locator("#tab-play")).to_be_hidden()
     expect(frame.locator("#offline-hint")).to_be_visible()
 

@@ -172,7 +172,7 @@ class Why {
 
   async showLine() {
     const { board, analysis, index, session } = this;
-    const title = "the line that lives";
+    const title = "the surviving line";
     if (this.line) board.compare({ replay: this.line, offset: index, title });
     else {
       const request = { game: { ...session.game, moves: this.moves }, shown: null };
