@@ -1,6 +1,8 @@
-//! Planners for this game, from one-step rules to a search that solves the whole game. The caller
-//! of a [`Planner`] passes it the observed or predicted state of each tick. A planner that follows
-//! a plan checks that the state is the one that the plan predicts.
+//! Planners for this game, from one-step rules to a search that solves the whole game. [`NAMES`]
+//! lists the built-in planners, and [`by_name`] creates one, or a planner that runs an expression of
+//! the [search grammar](crate::search). The caller of a [`Planner`] passes it the observed or
+//! predicted state of each tick. A planner that follows a plan checks that the state is the one that
+//! the plan predicts.
 
 mod cautious;
 mod choice;

@@ -1,5 +1,24 @@
 //! How long can the player live from here? A solver searches for *lines* (sequences of moves), and
-//! for *bounds*: ticks after which no line can end. It ends when the two meet.
+//! for *bounds*: ticks after which no line can end. It ends when the two meet. [`solve`] makes one
+//! search, and a [`Solver`] can be continued. [`judge_moves`] solves the game after each move. A
+//! [`Certificate`] holds a line and the proof of its bound, for an independent verifier.
+//!
+//! ```
+//! use getaway::game::{Layout, Rules, World};
+//! use getaway::search::Budget;
+//! use getaway::solve::{Certificate, Solver, SolverOptions};
+//!
+//! let world = World::new(&Layout::parse("####\n#P.S\n####")?, &Rules::NO_JUMP)?;
+//! let mut solver = Solver::new(SolverOptions::default());
+//! let mut solution = solver.solve(&world, &world.start(), Budget::ticks(10));
+//! while !solution.is_optimal() {
+//!     println!("the best line ends between ticks {} and {}", solution.final_tick, solution.bound);
+//!     solution = solver.solve(&world, &world.start(), Budget::ticks(1_000_000));
+//! }
+//! let certificate = Certificate::new(world.rules(), &solution);
+//! assert_eq!((certificate.final_tick, certificate.bound_tick), (11, 11));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # The schedule
 //!

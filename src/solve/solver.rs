@@ -100,6 +100,9 @@ impl Solver {
     /// successor, and otherwise starts afresh. If the budgets limit only simulated ticks, the same
     /// sequence of calls always gives the same answers. A sweep that the end of a budget interrupts
     /// is lost, so a few large budgets achieve more than many small ones.
+    ///
+    /// # Panics
+    /// If the state belongs to another world; see [`World::step_unchecked`].
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         self.work(world, state, budget, usize::MAX)
     }
@@ -339,7 +342,11 @@ impl Solver {
     }
 }
 
-/// Finds out how long the player can live from `state`. See [`Solver::solve`].
+/// Finds out how long the player can live from `state`: like [`Solver::solve`] of a new solver with the
+/// default options.
+///
+/// # Panics
+/// Like [`Solver::solve`].
 pub fn solve(world: &World, state: &State, budget: Budget) -> Solution {
     Solver::new(SolverOptions::default()).solve(world, state, budget)
 }
