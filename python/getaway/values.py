@@ -43,7 +43,8 @@ class Rules(TypedDict, total=False):
     deer_shy_distance_squared: int
     """A deer heads for its spawn if the squared distance to the player is at most this value."""
     deer_view: _View
-    """The player position that deer react to: that after its move or that before it."""
+    """The player position that deer react to: `present` is the position after the player's move in
+    the tick, and `stale` the position before it."""
     shark_view: _View
     """The player position that sharks chase."""
     owl_minute_ticks: int
@@ -61,7 +62,8 @@ class Rules(TypedDict, total=False):
     hawk_view: _View
     """The player position that a hawk looks for."""
     wire: dict[Literal["style_names", "personalities"], str]
-    """The words in messages, which do not affect the game."""
+    """The words in messages, which do not affect the game: `style_names` is `server` or `unknown`,
+    and `personalities` is `server`, `missing` or `mismatched`."""
 
 
 class Move(enum.IntEnum):
