@@ -6,7 +6,7 @@ use super::record::{FailureKind, GameRecord};
 use super::series::{GameSlice, Series};
 use getaway::protocol::Mistakes;
 
-/// A bot without failures that misses at least this share of its ticks is reported as late.
+/// A bot without failures is reported if it misses at least this share of its ticks.
 pub const LATE_SHARE: f64 = 0.05;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

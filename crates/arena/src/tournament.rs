@@ -89,7 +89,7 @@ pub struct Tournament {
     /// The compared pairs of entrants, sorted by the place of the left entrant, then by that of the
     /// right entrant. The left entrant has the better place.
     pub pairs: Vec<TournamentPair>,
-    /// One text per bot that failed or was often late.
+    /// One text per bot that failed or missed many ticks.
     pub troubles: Vec<String>,
 }
 

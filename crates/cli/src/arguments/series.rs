@@ -141,7 +141,7 @@ pub(crate) struct SeriesArgs {
     /// equal needs a 90% interval within this distance of zero
     #[arg(long, value_name = "POINTS", default_value_t = MARGIN_DEFAULT as u32, value_parser = integer::<u32>(1..=10_000))]
     pub margin: u32,
-    /// Exit with 0 even if an external bot failed or was often late
+    /// Exit with 0 even if an external bot failed, or missed 5% of its ticks or more
     #[arg(long)]
     pub allow_failures: bool,
     #[command(flatten)]

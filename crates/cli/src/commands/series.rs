@@ -224,7 +224,7 @@ impl<'a> SeriesRun<'a> {
     }
 
     /// Writes the results and the report. Fails if either cannot be written, if the series was
-    /// interrupted or, without `--allow-failures`, if an external bot failed or was often late.
+    /// interrupted or, without `--allow-failures`, if an external bot failed or missed many ticks.
     fn finish(&self, title: &str, start: &str, judgement: &Judgement, out: &mut impl Write) -> Result {
         let (series, SeriesArgs { games: args, resume, report, .. }) = (&self.series, self.args);
         let planners = evaluate(series, &self.games);
