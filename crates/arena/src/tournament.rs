@@ -173,7 +173,7 @@ impl Tournament {
         Self { model: RATING_MODEL, standing: standing.collect(), pairs, troubles }
     }
 
-    /// Describes the failures and delays of bots, and names the best-rated entrant and the entrants
+    /// Describes the failures and missed ticks of bots, and names the best-rated entrant and the entrants
     /// that it is not shown to beat.
     pub fn sentence(&self) -> String {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
