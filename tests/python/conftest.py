@@ -29,8 +29,10 @@ RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 # A non-interactive shell starts background processes with Ctrl-C ignored. Restore the default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# pytest-xdist sets the width of the terminal, to which the program would wrap what it prints.
-os.environ.pop("COLUMNS", None)
+# pytest-xdist and readline set the width of the terminal, to which the program would wrap what it prints.
+# `os.environ` does not show what readline has set, and removes only what it shows.
+os.environ["COLUMNS"] = ""
+del os.environ["COLUMNS"]
 
 
 @pytest.fixture(scope="session")
