@@ -2,11 +2,17 @@
 //! pipe can block for ever and a device may have no end. A file above the size limit is refused
 //! before anything is read. Data appended after the file has been opened is ignored.
 //!
-//! [`TextReader`] reads text as editors and shells of any system write it.
+//! [`TextReader`] reads text as editors and shells of any system write it, and [`Object`] an object
+//! of JSON.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Take};
+use std::marker::PhantomData;
 use std::path::Path;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 /// What to do with an output file that already exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -205,6 +211,54 @@ impl<R: BufRead> Read for TextReader<R> {
         let length = self.fill_buf()?.read(buffer)?;
         self.consume(length);
         Ok(length)
+    }
+}
+
+/// A struct that is read from a JSON object only. Derived parsers also accept an array of the
+/// fields' values.
+///
+/// ```
+/// use getaway::files::Object;
+/// use getaway::game::Rules;
+///
+/// let error = serde_json::from_str::<Object<Rules>>("[true]").unwrap_err();
+/// assert_eq!(error.to_string(), "expected an object, found an array at line 1 column 1");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object<T>(
+    /// The struct.
+    pub T,
+);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ObjectVisitor(PhantomData)).map(Self)
+    }
+}
+
+/// Reads a field as an [`Object`], with `#[serde(deserialize_with = "getaway::files::object")]`.
+///
+/// # Errors
+/// If the field is not an object, or not of type `T`.
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Object::deserialize(deserializer).map(|Object(value)| value)
+}
+
+struct ObjectVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<T, A::Error> {
+        Err(A::Error::custom("expected an object, found an array"))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
     }
 }
 

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use crate::files::object;
 use crate::game::{Rules, Style};
 
 use super::options::BotOptions;
@@ -9,6 +10,7 @@ use super::options::BotOptions;
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// The rules that best explain the server's games.
+    #[serde(deserialize_with = "object")]
     pub rules: Rules,
     /// The server's non-standard names for styles, and the styles that they mean.
     #[serde(default)]

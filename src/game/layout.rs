@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Position, Style};
+use crate::files::Object;
 
 /// The content of a grid cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,7 +48,7 @@ pub struct Spawn {
 
 /// A map. Its JSON form lists every spawn, but a drawing shows only one spawn per tile.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(into = "LayoutParts", try_from = "LayoutParts")]
+#[serde(into = "LayoutParts", try_from = "Object<LayoutParts>")]
 pub struct Layout {
     /// Columns.
     pub width: i32,
@@ -111,10 +112,10 @@ impl From<Layout> for LayoutParts {
     }
 }
 
-impl TryFrom<LayoutParts> for Layout {
+impl TryFrom<Object<LayoutParts>> for Layout {
     type Error = String;
 
-    fn try_from(parts: LayoutParts) -> Result<Self, String> {
+    fn try_from(Object(parts): Object<LayoutParts>) -> Result<Self, String> {
         let tile =
             |letter| Tile::of_letter(letter).ok_or_else(|| format!("expected tiles ., ~ and #, found {letter:?}"));
         let (width, height) = (parts.tiles.first().map_or(0, |row| row.chars().count()), parts.tiles.len());

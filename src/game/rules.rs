@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Direction, Personality};
+use crate::files::object;
 
 /// The rules of a game. To change some, write `Rules { hawk_posts: 3, ..Rules::BLITZ_2025 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,8 +14,10 @@ pub struct Rules {
     /// If false, as on the server, the player and a threat can swap tiles without a catch.
     pub no_jump: bool,
     /// The ticks from one move of the threats to the next, by personality.
+    #[serde(deserialize_with = "object")]
     pub period_ticks: PeriodTicks,
     /// For each personality except lazy, the clock value after which it begins.
+    #[serde(deserialize_with = "object")]
     pub phase_clocks: PhaseClocks,
     /// The order of a tile's open directions. It affects random picks and how deer break ties.
     pub option_order: [Direction; 4],
@@ -54,6 +57,7 @@ pub struct Rules {
     /// The player position that a hawk looks for.
     pub hawk_view: View,
     /// The words in messages, which do not affect the game.
+    #[serde(deserialize_with = "object")]
     pub wire: Wire,
 }
 
@@ -257,6 +261,7 @@ pub mod rules_fields {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     use super::Rules;
+    use crate::files::Object;
 
     #[derive(Serialize)]
     struct Fields<'a> {
@@ -269,7 +274,7 @@ pub mod rules_fields {
     struct Found {
         #[serde(default)]
         no_jump: NoJump,
-        rules: Option<Rules>,
+        rules: Option<Object<Rules>>,
     }
 
     /// The value of the field `no_jump`: a flag, or, in older files, the rules object.
@@ -277,7 +282,7 @@ pub mod rules_fields {
     #[serde(untagged, expecting = "no_jump: expected true or false")]
     enum NoJump {
         Flag(bool),
-        Rules(Box<Rules>),
+        Rules(Box<Object<Rules>>),
     }
 
     impl Default for NoJump {
@@ -297,11 +302,11 @@ pub mod rules_fields {
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rules, D::Error> {
         let Found { no_jump, rules } = Found::deserialize(deserializer)?;
         Ok(match (rules, no_jump) {
-            (Some(Rules { no_jump: false, .. }), NoJump::Flag(true)) => {
+            (Some(Object(Rules { no_jump: false, .. })), NoJump::Flag(true)) => {
                 return Err(D::Error::custom("no_jump: expected false, as in rules, found true"));
             }
-            (Some(rules), _) => rules,
-            (None, NoJump::Rules(rules)) => *rules,
+            (Some(Object(rules)), _) => rules,
+            (None, NoJump::Rules(rules)) => rules.0,
             (None, NoJump::Flag(no_jump)) => Rules { no_jump, ..Rules::BLITZ_2025 },
         })
     }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::files;
+use crate::files::{self, Object};
 use crate::game::{DrawingError, Layout};
 
 mod bundled;
@@ -169,7 +169,7 @@ impl Map {
         let path = folder.join(META_FILE);
         let text = files::read_text(&path, MAX_META_FILE_BYTES)
             .map_err(unread(&path, MapError::NoFile { path: path.clone() }))?;
-        let meta: Meta = serde_json::from_str(&text).map_err(|source| MapError::Meta { path, source })?;
+        let Object::<Meta>(meta) = serde_json::from_str(&text).map_err(|source| MapError::Meta { path, source })?;
 
         Ok(Self { name: folder_name(folder), kind: meta.kind, difficulty: meta.difficulty, layout })
     }

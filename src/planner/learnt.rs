@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::{Budget, Choice, Planner, PlannerFactory, PlannerFailure, PlannerHost, Source};
 use crate::batch::{Batch, Shape};
-use crate::files;
+use crate::files::{self, Object};
 use crate::game::{Move, State, World};
 
 /// The prefix of the planner name `model:FILE`.
@@ -34,7 +34,7 @@ const HEADER_SCALES: [f32; Shape::FEATURES_HEADER] = [2001.0, 5.0, 5.0];
 #[serde(deny_unknown_fields)]
 struct Network {
     format: String,
-    layers: Vec<Layer>,
+    layers: Vec<Object<Layer>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -47,7 +47,7 @@ struct Layer {
 
 impl Network {
     fn parse(text: &[u8]) -> Result<Self, String> {
-        let network: Self = serde_json::from_slice(text).map_err(|error| format!("expected a model: {error}"))?;
+        let Object::<Self>(network) = serde_json::from_slice(text).map_err(|why| format!("expected a model: {why}"))?;
         if network.format != FORMAT {
             return Err(format!("expected the format {FORMAT:?}, found {:?}", network.format));
         }
@@ -55,7 +55,7 @@ impl Network {
             return Err("expected at least one layer, found none".to_owned());
         }
         let mut inputs = INPUTS;
-        for (index, Layer { weights, biases }) in network.layers.iter().enumerate() {
+        for (index, Object(Layer { weights, biases })) in network.layers.iter().enumerate() {
             let found = weights.iter().map(Vec::len).find(|&found| found != inputs);
             if let Some(found) = found {
                 return Err(format!("layer {index}: expected {inputs} weights per output, found {found}"));
@@ -74,7 +74,7 @@ impl Network {
 
     fn score(&self, inputs: &[f32; INPUTS]) -> f32 {
         let mut values = inputs.to_vec();
-        for (index, layer) in self.layers.iter().enumerate() {
+        for (index, Object(layer)) in self.layers.iter().enumerate() {
             let outputs = layer.weights.iter().zip(&layer.biases).map(|(weights, bias)| {
                 let sum = weights.iter().zip(&values).fold(*bias, |sum, (weight, value)| sum + weight * value);
                 if index + 1 < self.layers.len() { sum.max(0.0) } else { sum }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{ProtocolError, from_json, limited, to_json};
+use crate::files::{Object, object};
 use crate::game::{
     Direction, Layout, Mover, Personalities, Personality, Position, Rules, Spawn, State, StreetGraph, Style,
     StyleNames, Tile, UNREACHED, World,
@@ -21,7 +22,7 @@ const PLAYER_ID: &str = "1";
 /// A state as sent by the server. Fields of type [`Value`] do not affect the game: they are kept
 /// verbatim, or are `None` if they are missing, `null`, or contain more than 65,536 JSON values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", expecting = "a state: an object with tick, map, threats and yourCharacter")]
+#[serde(rename_all = "camelCase")]
 pub struct GameMessage {
     /// `type`, verbatim.
     #[serde(rename = "type", default, deserialize_with = "limited::value", skip_serializing_if = "Option::is_none")]
@@ -39,11 +40,13 @@ pub struct GameMessage {
     #[serde(default, deserialize_with = "limited::value", skip_serializing_if = "Option::is_none")]
     pub constants: Option<Value>,
     /// The map.
+    #[serde(deserialize_with = "object")]
     pub map: MessageMap,
     /// The threats, in map order (see [`Layout::threats`]).
     #[serde(deserialize_with = "threats")]
     pub threats: Vec<MessageThreat>,
     /// The player.
+    #[serde(deserialize_with = "object")]
     pub your_character: MessageCharacter,
 }
 
@@ -421,15 +424,17 @@ impl From<WirePosition> for Position {
 }
 
 fn position<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Position, D::Error> {
-    WirePosition::deserialize(deserializer).map(Position::from)
+    object(deserializer).map(|position: WirePosition| position.into())
 }
 
 fn optional_position<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Position>, D::Error> {
-    Option::<WirePosition>::deserialize(deserializer).map(|position| position.map(Position::from))
+    let position = Option::<Object<WirePosition>>::deserialize(deserializer)?;
+    Ok(position.map(|Object(position)| position.into()))
 }
 
 fn threats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MessageThreat>, D::Error> {
-    limited::list(deserializer, GameMessage::MAX_THREATS, "threats")
+    let threats = limited::list(deserializer, GameMessage::MAX_THREATS, "threats")?;
+    Ok(threats.into_iter().map(|Object(threat)| threat).collect())
 }
 
 impl GameMessage {
@@ -453,7 +458,7 @@ impl GameMessage {
             if frame.len() > GameMessage::MAX_BYTES {
                 return Err(ProtocolError::TooLong { bytes: frame.len(), limit_bytes: GameMessage::MAX_BYTES });
             }
-            let message: GameMessage = from_json(frame)?;
+            let Object::<GameMessage>(message) = from_json(frame)?;
             message.validate()?;
             Ok(message)
         }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::files::Object;
 use crate::game::{Action, Direction, Personality, Position, Rules, State, Style, Threat, World};
 
 mod frame;
@@ -311,7 +312,8 @@ fn parse_line<'a, T: Deserialize<'a>>(
     (index, line): (usize, &'a str),
     expected: &'static str,
 ) -> Result<T, ProtocolError> {
-    serde_json::from_str(line).map_err(|source| ProtocolError::TraceLine { line: index + 1, expected, source })
+    let parsed = serde_json::from_str(line).map(|Object(value)| value);
+    parsed.map_err(|source| ProtocolError::TraceLine { line: index + 1, expected, source })
 }
 
 /// Writes one value as a line of compact JSON. Fails if the writer fails or if the value cannot be

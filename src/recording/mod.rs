@@ -20,7 +20,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
-use crate::files::{self, Existing, TextReader};
+use crate::files::{self, Existing, Object, TextReader, object};
 use crate::game::{Action, Direction, Rules, WorldError};
 use crate::protocol::{ClientFrame, GameMessage, ProtocolError, from_json, limited, to_json};
 
@@ -108,9 +108,9 @@ pub enum RecordingError {
 
 /// A line of a recording. Unknown fields are ignored.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(expecting = "a tick: an object with game_message and actions")]
 pub struct RecordedTick {
     /// The state as sent.
+    #[serde(deserialize_with = "object")]
     pub game_message: GameMessage,
     /// The actions of the bot's command. Empty if there was no command.
     #[serde(deserialize_with = "actions")]
@@ -298,10 +298,10 @@ impl RecordingReader {
             }
             let number = self.lines_read;
             let source = match from_json(&self.buffer) {
-                Ok(tick) => return Ok(Some(Line { number, content: Content::Tick(Box::new(tick)) })),
+                Ok(Object(tick)) => return Ok(Some(Line { number, content: Content::Tick(Box::new(tick)) })),
                 Err(source) => source,
             };
-            if let Ok(state) = from_json(&self.buffer) {
+            if let Ok(Object(state)) = from_json(&self.buffer) {
                 return Ok(Some(Line { number, content: Content::State(Box::new(state)) }));
             }
             let found = match (self.buffer.trim_ascii_start().first(), &end) {
@@ -317,7 +317,7 @@ impl RecordingReader {
             }
             match end {
                 LineEnd::Last => self.truncated_line = Some(number),
-                _ if from_json::<RefusedTick>(&self.buffer).is_ok() => {}
+                _ if from_json::<Object<RefusedTick>>(&self.buffer).is_ok() => {}
                 _ => return Err(RecordingError::Line { path: self.path.clone(), line: number, source }),
             }
         }

@@ -6,6 +6,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::files::Object;
 use crate::game::{Action, Rules, rules_fields};
 use crate::protocol::limited;
 
@@ -118,7 +119,8 @@ where
     D: Deserializer<'de>,
     T: serde::de::DeserializeOwned,
 {
-    Ok(limited::value(deserializer)?.and_then(|value| serde_json::from_value(value).ok()).map(Box::new))
+    let note = limited::value(deserializer)?.and_then(|value| serde_json::from_value(value).ok());
+    Ok(note.map(|Object(note)| Box::new(note)))
 }
 
 pub(super) fn game<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Box<GameNotes>>, D::Error> {
@@ -164,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_field_of_another_program_counts_as_missing() {
-        let json = r#"{"game":"chess","wire":7,"decision":{"ms":"soon"}}"#;
+        let json = r#"{"game":"chess","wire":7,"decision":[0.25,"plan"]}"#;
         assert_eq!(serde_json::from_str::<TickNotes>(json).expect("notes"), TickNotes::default());
     }
 
@@ -173,6 +175,7 @@ mod tests {
         let cases = [
             (r#"{"game":{"map":5}}"#, "map: invalid type: integer `5`, expected a string"),
             (r#"{"game":{"rules":{"owls":1}}}"#, "unknown field `owls`, expected one of"),
+            (r#"{"game":{"rules":[true]}}"#, "expected an object, found an array"),
             (r#"{"game":{"rules":{"hawk_posts":-1}}}"#, "invalid value: integer `-1`, expected u"),
             (
                 r#"{"game":{"no_jump":true,"rules":{"hawk_posts":3}}}"#,

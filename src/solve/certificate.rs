@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::proof::Step;
 use super::solution::Solution;
+use crate::files::{Object, object};
 use crate::game::{LAST_TICK, Move, Plan, Rules};
 
 const VERSION: u32 = 5;
@@ -57,6 +58,7 @@ pub struct CertificateError {
 #[serde(deny_unknown_fields)]
 struct Header {
     certificate: u32,
+    #[serde(deserialize_with = "object")]
     rules: Rules,
     final_tick: u16,
     bound_tick: u16,
@@ -141,7 +143,7 @@ fn error(line: usize, message: impl Into<String>) -> CertificateError {
 }
 
 fn parse<'de, T: Deserialize<'de>>(line: usize, text: &'de str) -> Result<T, CertificateError> {
-    serde_json::from_str(text).map_err(|invalid| error(line, invalid.to_string()))
+    serde_json::from_str(text).map(|Object(value)| value).map_err(|invalid| error(line, invalid.to_string()))
 }
 
 #[cfg(test)]

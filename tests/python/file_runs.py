@@ -211,6 +211,10 @@ def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
         "journal and notes": journal + b"my notes\n",
         "half a zip": gzip.compress(rng.randbytes(1000))[:500],
         "UTF-16": "my notes\n".encode("utf-16"),
+        "array of the memory's values": b'["memory",1,{"rules":{}}]\n',
+        "array of the rules": b"[true]",
+        "recording whose line is an array": b"[" + state.removeprefix(b'{"game_message":') + b",[]]\n",
+        "rules with an array": b'{"period_ticks":[5,4,3,2,1]}',
     }.items():
         yield Content(kind, [(text, 1)] if text else [])
     yield Content("text map", [(b"#####\n#P.S#\n#####\n", 1)], {"text map"})

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use getaway::files;
+use getaway::files::{self, Object};
 use getaway::game::{Layout, Rules, Style};
 use getaway::inference::variant;
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
@@ -78,7 +78,7 @@ impl Benchmark {
         let parse = |(at, line): (usize, &str)| {
             let instance = serde_json::from_str(line).map_err(|error| error.to_string());
             instance
-                .and_then(Instance::checked)
+                .and_then(|Object::<Instance>(instance)| instance.checked())
                 .map_err(|why| BenchmarkError::Content { path: path.clone(), why: format!("line {}: {why}", at + 1) })
         };
         let instances = text.lines().enumerate().map(parse).collect::<Result<_, _>>()?;

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use getaway::bot::Memory;
-use getaway::files;
+use getaway::files::{self, Object};
 use getaway::game::Rules;
 use getaway_runs::FileKind;
 
@@ -22,6 +22,7 @@ const KIND: FileKind = FileKind { name: "memory", version: 1 };
 struct MemoryFile {
     getaway: String,
     version: u32,
+    #[serde(deserialize_with = "files::object")]
     memory: Memory,
 }
 
@@ -30,7 +31,7 @@ struct MemoryFile {
 pub(crate) fn read(path: &Path, played: &Rules) -> Result<Memory> {
     KIND.check_replaceable(path, TEXT_BYTES_MAX).map_err(|error| invalid!("{error}"))?;
     let memory = match files::read_text(path, TEXT_BYTES_MAX) {
-        Ok(text) => serde_json::from_str::<MemoryFile>(&text).map_err(|error| at(path, error))?.memory,
+        Ok(text) => serde_json::from_str::<Object<MemoryFile>>(&text).map_err(|error| at(path, error))?.0.memory,
         Err(error) if error.kind() == ErrorKind::NotFound => Memory::default(),
         Err(error) => return Err(unreadable(path, &error)),
     };

@@ -42,6 +42,7 @@ struct Header {
     /// The number of runs that have worked on the search.
     runs: u64,
     elapsed_ms: u64,
+    #[serde(deserialize_with = "files::object")]
     rules: Rules,
     layout: Layout,
 }

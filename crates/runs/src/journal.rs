@@ -22,7 +22,7 @@ use tempfile::{Builder, NamedTempFile};
 use thiserror::Error;
 
 use fnv::FnvHasher;
-use getaway::files::{self, TextReader};
+use getaway::files::{self, Object, TextReader};
 
 /// Every line must be shorter than this limit.
 const LINE_BYTES_MAX: u64 = 1 << 20;
@@ -281,7 +281,7 @@ fn is_converted(line: &[u8]) -> bool {
 }
 
 fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(line).map_err(|error| error.to_string())
+    serde_json::from_slice(line).map(|Object(value)| value).map_err(|error| error.to_string())
 }
 
 fn line_too_long() -> String {

@@ -4,10 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use getaway::files;
+use getaway::files::{self, Object};
 use getaway::game::{Rules, World};
 use getaway::map::{Map, MapEntry, MapLibrary};
-use serde_json::{Map as Fields, Value, json};
 
 use crate::error::{TEXT_BYTES_MAX, at, unreadable};
 use crate::output::shell_quoted;
@@ -107,12 +106,7 @@ impl RulesArgs {
 
 pub(crate) fn read_rules(path: &Path) -> Result<Rules> {
     let text = files::read_text(path, TEXT_BYTES_MAX).map_err(|error| unreadable(path, &error))?;
-    let rules: Rules = serde_json::from_str(&text).map_err(|error| at(path, error))?;
-    // Derived parsers also accept the fields of an object as an array.
-    let fields: Fields<String, Value> = serde_json::from_str(&text).map_err(|error| at(path, error))?;
-    if let Some((name, _)) = fields.iter().find(|(name, found)| found.is_array() && json!(rules)[*name].is_object()) {
-        return Err(at(path, format!("{name}: expected an object, found an array")));
-    }
+    let Object::<Rules>(rules) = serde_json::from_str(&text).map_err(|error| at(path, error))?;
     rules.validate().map_err(|error| at(path, error))?;
     Ok(rules)
 }
@@ -170,8 +164,8 @@ mod tests {
         let error =
             |json| of(json, false).unwrap_err().expect("a message").replace(&path.display().to_string(), "FILE");
         assert_eq!(error(r#"{"owl_minute_ticks": 0}"#), "FILE: rules: owl_minute_ticks is 0: expected at least 1");
-        assert_eq!(error("[]"), "FILE: invalid type: sequence, expected a map at line 1 column 0");
-        assert_eq!(error(r#"{"wire": []}"#), "FILE: wire: expected an object, found an array");
+        assert_eq!(error("[]"), "FILE: expected an object, found an array at line 1 column 2");
+        assert_eq!(error(r#"{"wire": []}"#), "FILE: expected an object, found an array at line 1 column 11");
         assert!(error(r#"{"owls": 3}"#).starts_with("FILE: unknown field `owls`, expected one of"));
     }
 }

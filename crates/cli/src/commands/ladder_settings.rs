@@ -10,7 +10,7 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use serde::{Deserialize, Serialize};
 
-use getaway::files;
+use getaway::files::{self, Object};
 
 use crate::error::{TEXT_BYTES_MAX, at};
 use crate::output::{OutputFile, note};
@@ -112,6 +112,6 @@ fn option_of(word: &str) -> &str {
 }
 
 fn read(path: &Path) -> Option<SettingsFile> {
-    let file: SettingsFile = serde_json::from_str(&files::read_text(path, TEXT_BYTES_MAX).ok()?).ok()?;
+    let Object::<SettingsFile>(file) = serde_json::from_str(&files::read_text(path, TEXT_BYTES_MAX).ok()?).ok()?;
     (file.getaway == KIND && file.version == VERSION).then_some(file)
 }

@@ -496,9 +496,10 @@ fn unreadable_file_gives_one_error() {
             broken("{\"game_message\":{},\"actions\":[]}").into_bytes(),
             "FILE, line 3: game_message: missing field `tick`",
         ),
+        (broken("[]").into_bytes(), "FILE, line 3: expected an object, found an array"),
         (
-            broken("[]").into_bytes(),
-            "FILE, line 3: invalid length 0, expected a tick: an object with game_message and actions",
+            lines.replacen("\"threats\":[{", "\"threats\":[[],{", 1).into_bytes(),
+            "FILE, line 1: game_message.threats[0]: expected an object, found an array",
         ),
         (lines.replacen("\"actions\":", "\"acts\":", 1).into_bytes(), "FILE, line 1: missing field `actions`"),
         (
