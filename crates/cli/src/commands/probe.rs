@@ -8,8 +8,9 @@ use serde::Serialize;
 use getaway::game::LAST_TICK;
 use getaway::inference::{Decided, Finding, Findings, Learner, Open, Sight, StyleWord};
 use getaway::protocol::write_line;
-use getaway::recording::RecordingReader;
+use getaway::recording::{RecordingError, RecordingReader};
 
+use super::replay::list_files;
 use crate::Result;
 use crate::arguments::RulesArgs;
 use crate::error::at;
@@ -18,7 +19,7 @@ use crate::output::{OutputArgs, Progress, Say};
 /// Work out the rules of a server from recorded games
 #[derive(Args)]
 pub(crate) struct ProbeArgs {
-    /// Recordings of games on one server, plain or gzipped
+    /// Recordings of games on one server, plain or gzipped, or folders of them
     #[arg(value_name = "RECORDING", required = true)]
     recordings: Vec<PathBuf>,
     /// Write the best explanation as a rules file
@@ -46,12 +47,12 @@ struct ProbeOutput<'a> {
 pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result {
     let start = Instant::now();
     let output = args.output.as_ref().map(|path| args.files.file(path)).transpose()?;
-    let expected = args.rules.rules()?;
-    let progress = Progress::of(2 * args.recordings.len() as u64 * u64::from(LAST_TICK), "messages");
+    let (files, expected) = (list_files(&args.recordings)?, args.rules.rules()?);
+    let progress = Progress::of(2 * files.len() as u64 * u64::from(LAST_TICK), "messages");
     // Returns the number of messages, the recordings that contain any, and the errors.
     let read_all = |learner: &mut Learner| {
         let (mut messages, mut games, mut unreadable) = (0, Vec::new(), Vec::new());
-        for path in &args.recordings {
+        for path in &files {
             match read(path, learner, &mut games, &progress) {
                 Ok(read) => messages += read,
                 Err(error) => unreadable.push(error),
@@ -117,8 +118,7 @@ fn read<'a>(path: &'a Path, learner: &mut Learner, games: &mut Vec<&'a Path>, pr
         progress.inc(1);
     }
     if messages == 0 {
-        let expected = "no complete line: expected one {\"game_message\": ..., \"actions\": [...]} per tick";
-        return Err(at(path, expected));
+        return Err(RecordingError::Empty { path: path.to_owned() }.into());
     }
     Ok(messages)
 }

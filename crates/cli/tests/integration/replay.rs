@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Output;
 
-use crate::program::getaway;
+use crate::program::{getaway, succeeds};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -183,8 +183,10 @@ fn hidden_files_in_a_folder_are_ignored() {
     for (name, content) in [("a.jsonl", &*lines), ("._a.jsonl", "Mac OS X"), (".DS_Store", "x"), ("Thumbs.db", "x")] {
         fs::write(folder.path().join(name), content).unwrap();
     }
-    let replayed = getaway(&["replay", folder.path().to_str().unwrap()]);
-    assert!(replayed.status.success() && String::from_utf8(replayed.stdout).unwrap().contains("1 file in "));
+    let folder = folder.path().to_str().unwrap();
+    assert!(succeeds(&["replay", folder]).contains("1 file in "));
+    assert!(succeeds(&["probe", folder, "--json"]).contains("\"messages\":5,"));
+    succeeds(&["view", folder, "--html", &format!("{folder}/pages")]);
 }
 
 type Driver = fn(&World, &State) -> Vec<Action>;
