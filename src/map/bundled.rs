@@ -40,7 +40,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> + Clone {
     BUNDLED.iter().map(|map| map.name)
 }
 
-pub(super) fn find(name: &str) -> Option<Map> {
+pub(crate) fn find(name: &str) -> Option<Map> {
     let BundledMap { name, layout, meta } = BUNDLED.iter().find(|map| map.name == name)?;
     let layout = decode_layout(layout).expect("bundled maps are valid");
     let meta: super::Meta = serde_json::from_slice(meta).expect("bundled maps are valid");

@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::files::{self, Object};
 use crate::game::{DrawingError, Layout};
 
-mod bundled;
+pub(crate) mod bundled;
 mod generator;
 mod image;
 mod library;

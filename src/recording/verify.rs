@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use super::{GameNotes, RecordedTick, RecordingError, RecordingReader};
 use crate::game::{Action, Direction, Position, Rules, State, Status, Tile, World};
+use crate::map::bundled;
 use crate::protocol::{
-    GameMessage, MessageThreat, MessageTile, Name, ProtocolError, distances, personality_word, to_json,
+    GameMessage, MessageMap, MessageThreat, MessageTile, Name, ProtocolError, distances, personality_word, to_json,
 };
 
 const CONTEXT_TICKS: usize = 3;
@@ -39,6 +40,16 @@ pub struct VerifyReport {
     pub see_through: Vec<Position>,
     /// Indices (in the message) of the threats of unknown style, whose moves were not verified.
     pub unverified_threats: Vec<usize>,
+    /// The recorded name of the map, if the bundled map of this name has other tiles.
+    pub misnamed_map: Option<String>,
+}
+
+impl VerifyReport {
+    /// A sentence on the recorded name of the map, if the bundled map of this name has other tiles.
+    pub fn note_on_map(&self) -> Option<String> {
+        let name = self.misnamed_map.as_ref()?;
+        Some(format!("the tiles are not those of the bundled map {name}, which game.map names"))
+    }
 }
 
 fn serialize_status<S: Serializer>(status: &Status, serializer: S) -> Result<S::Ok, S::Error> {
@@ -117,6 +128,7 @@ pub fn verify_all<'a>(
         truncated_line: None,
         see_through: Vec::new(),
         unverified_threats: tick.game_message.unknown_threats().map(|(index, _)| index).collect(),
+        misnamed_map: misnamed_map(&tick),
     };
     let mut recent = VecDeque::new();
     let mut replay = match Replay::begin(reader.path(), &tick, rules.into())? {
@@ -398,6 +410,11 @@ impl ContextTick {
             actions: actions.clone(),
         }
     }
+}
+
+fn misnamed_map(RecordedTick { game, game_message, .. }: &RecordedTick) -> Option<String> {
+    let map = bundled::find(game.as_ref()?.map.as_ref()?)?;
+    (MessageMap::of(&map.layout) != game_message.map).then_some(map.name)
 }
 
 fn differs<T: PartialEq + Display>(path: &str, expected: T, found: T) -> Option<Difference> {

@@ -327,7 +327,7 @@ impl GameLog {
             _ => note_on(&self.report),
         };
         let cut = self.is_cut.then(|| format!("only the first {TICKS_MAX} ticks are shown"));
-        note.into_iter().chain(cut).reduce(|one, two| format!("{one}; {two}"))
+        note.into_iter().chain(self.report.note_on_map()).chain(cut).reduce(|one, two| format!("{one}; {two}"))
     }
 }
 

@@ -92,6 +92,7 @@ fn write_text(FileReport { file, report, error, .. }: &FileReport, out: &mut imp
         let tiles: Vec<String> = report.see_through.iter().map(ToString::to_string).collect();
         text += &format!("; inferred to be see-through: {}", tiles.join(" "));
     }
+    text.extend(report.note_on_map().map(|note| format!("; {note}")));
     if !report.unverified_threats.is_empty() {
         let places: Vec<String> = report.unverified_threats.iter().map(|index| format!("threats[{index}]")).collect();
         text += &format!("; not verified, because the style is unknown: {}", places.join(" "));

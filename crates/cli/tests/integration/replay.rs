@@ -140,6 +140,8 @@ fn recording_that_contradicts_itself_is_named_by_replay_and_analyse() {
     let lines: Vec<&str> = lines.lines().collect();
     let noted = |line: usize, notes: &str| format!("{},{notes}}}\n", &lines[line][..lines[line].len() - 1]);
     let whole = |change: &dyn Fn(usize) -> String| (0..lines.len()).map(change).collect::<String>();
+    let first =
+        |notes: &'static str| whole(&|line| if line == 0 { noted(line, notes) } else { format!("{}\n", lines[line]) });
     let plain = |line: usize| format!("{}\n", lines[line]);
     let games = |other: &'static str| {
         whole(&move |line| match line {
@@ -157,12 +159,7 @@ fn recording_that_contradicts_itself_is_named_by_replay_and_analyse() {
             "tick 10, wire.command.actions: expected [",
         ),
         (whole(&plain) + &whole(&plain), "tick 1, tick: expected 41, found 1"),
-        (
-            whole(&|line| {
-                if line == 0 { noted(line, r#""game":{"rules":{"period_ticks":{"lazy":3}}}"#) } else { plain(line) }
-            }),
-            "tick 4, threats[0].position.",
-        ),
+        (first(r#""game":{"rules":{"period_ticks":{"lazy":3}}}"#), "tick 4, threats[0].position."),
     ] {
         let path = folder.path().join("game.jsonl");
         fs::write(&path, content).unwrap();
@@ -173,6 +170,22 @@ fn recording_that_contradicts_itself_is_named_by_replay_and_analyse() {
         let text = String::from_utf8(analysed.stdout).unwrap();
         let note = expected.split_once(", ").unwrap().1.split(':').next().unwrap();
         assert!(text.contains("Note: diverges from the rules at tick ") && text.contains(note), "{text}");
+    }
+    // A map of the user may have the name of a bundled one, so this is not an error.
+    let [path, page] = ["game.jsonl", "game.html"].map(|name| folder.path().join(name));
+    let [file, page] = [&path, &page].map(|path| path.to_str().unwrap());
+    let note = "the tiles are not those of the bundled map snail, which game.map names";
+    for (notes, has_note) in [
+        (r#""game":{"map":"snail"}"#, true),
+        (r#""game":{"map":"roundabout"}"#, false),
+        (r#""game":{"map":"mine"}"#, false),
+    ] {
+        fs::write(&path, first(notes)).unwrap();
+        succeeds(&["view", file, "--html", page, "--force"]);
+        let page = fs::read_to_string(page).unwrap();
+        for text in [succeeds(&["replay", file]), succeeds(&["analyse", file, "--budget-ticks", "1"]), page] {
+            assert_eq!(text.contains(note), has_note, "{text:.2000}");
+        }
     }
 }
 
