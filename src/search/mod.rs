@@ -84,7 +84,7 @@ mod tree;
 
 pub use budget::{Budget, BudgetMeter, StopReason};
 pub(crate) use deadline::{Deadline, now};
-pub use deadline::{Installed, ManualTimeSource, TimeSource, install};
+pub use deadline::{Installed, InterruptClock, ManualTimeSource, TimeSource, install};
 pub use expression::{Component, Expression, ExpressionError, Policy};
 pub use parse::ParseError;
 pub use problem::{Generator, Problem, fold_seed};

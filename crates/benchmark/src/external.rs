@@ -19,13 +19,15 @@ const ANSWER_BYTES_MAX: u64 = 1 << 22;
 const OUT_OF_TIME: [i32; 2] = [128 + 9, 128 + 24];
 
 /// Runs a solver's shell command. Returns its output, or the reason why the output does not count.
-/// Fails if a temporary file or the shell cannot be used. On Linux, all processes of the solver are
-/// killed when this call ends or this program is killed.
+/// Kills the solver once `is_stopped` returns true. Fails if a temporary file or the shell cannot be
+/// used. On Linux, all processes of the solver are killed when this call ends or this program is
+/// killed.
 pub fn execute(
     benchmark: &Benchmark,
     instance: &Instance,
     command: &str,
     limits: Limits,
+    is_stopped: &dyn Fn() -> bool,
 ) -> Result<Result<String, String>, BenchmarkError> {
     let temporary = |name: &str| NamedTempFile::with_prefix(name).map_err(failed(std::env::temp_dir()));
     let (rules, answer) = (temporary("rules")?, temporary("answer")?);
@@ -45,7 +47,7 @@ pub fn execute(
         ("GETAWAY_ANSWER", answer.path().into()),
     ];
     let mut program = Program::start(&script, &environment).map_err(failed("sh"))?;
-    let status = program.wait(limits.time * ELAPSED_FACTOR + START);
+    let status = program.wait(limits.time * ELAPSED_FACTOR + START, is_stopped);
     let end = program.end();
     let text = read(answer.as_file()).map_err(failed(answer.path()))?;
     let is_empty = text.trim().is_empty();
@@ -84,7 +86,7 @@ mod tests {
             Instance { name: "t/n".into(), map: "n.txt".into(), sha256: String::new(), rules: Rules::NO_JUMP };
         let benchmark = Benchmark { folder: folder.to_owned(), instances: Vec::new() };
         let limits = Limits { time, memory_mib: 1024 };
-        execute(&benchmark, &instance, command, limits).expect("a shell")
+        execute(&benchmark, &instance, command, limits, &|| false).expect("a shell")
     }
 
     #[test]

@@ -9,7 +9,13 @@ mod external {
     use crate::{Benchmark, BenchmarkError, Instance, Limits};
 
     /// Always returns a failure, because a Unix shell is needed to limit processor time and memory.
-    pub fn execute(_: &Benchmark, _: &Instance, _: &str, _: Limits) -> Result<Result<String, String>, BenchmarkError> {
+    pub fn execute(
+        _: &Benchmark,
+        _: &Instance,
+        _: &str,
+        _: Limits,
+        _: &dyn Fn() -> bool,
+    ) -> Result<Result<String, String>, BenchmarkError> {
         Ok(Err("external solvers need a Unix system".to_owned()))
     }
 }

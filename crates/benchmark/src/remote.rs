@@ -5,9 +5,11 @@
 
 use std::fs;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use getaway::protocol::to_json;
+use getaway::search::{InterruptClock, install};
 use getaway_runs::{BUILD, Jobs, WorkerError, Workers, check_build};
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +53,7 @@ pub fn attempts(spec: &str, indices: &[usize]) -> Result<Vec<String>, BenchmarkE
         let benchmark = Benchmark { folder: folder.path().to_owned(), instances: Vec::new() };
         let path = benchmark.map_path(&instance);
         fs::write(&path, &found.text).map_err(failed(path))?;
-        Ok(to_json(&attempt(&benchmark, &instance, &solver, settings.limits())?))
+        Ok(to_json(&attempt(&benchmark, &instance, &solver, settings.limits(), &|| false)?))
     };
     indices.iter().map(solve).collect()
 }
@@ -66,15 +68,14 @@ enum Returned {
 }
 
 /// Like [`run`] on each of the instances, but on `workers`. Calls `on_answer` with each
-/// checked answer, in any order. Once `stop` is set, no more instances start, and the call returns
-/// soon if another process runs them, or after the answers of the threads. Fails if the solver is
-/// invalid, a map cannot be read or has a wrong hash, or a worker fails.
+/// checked answer, in any order. Once `stop` is set, abandons the instances in progress. Fails if
+/// the solver is invalid, a map cannot be read or has a wrong hash, or a worker fails.
 pub fn run_all<B>(
     benchmark: &Benchmark,
     instances: &[&Instance],
     settings: &Settings,
     workers: Workers,
-    stop: &AtomicBool,
+    stop: &Arc<AtomicBool>,
     mut on_answer: impl FnMut(&Instance, Answer) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B>, BenchmarkError> {
     let (solver, limits): (Solver, Limits) = (settings.solver.parse()?, settings.limits());
@@ -82,8 +83,10 @@ pub fn run_all<B>(
     let jobs = Jobs {
         shared: spec(benchmark, instances, settings)?,
         next: &mut |count| indices.by_ref().take(count).collect(),
-        work: &|&index: &usize, _| {
-            run(benchmark, instances[index], &solver, limits).map(|answer| Some(Returned::Checked(answer)))
+        work: &|&index: &usize, is_stopped| {
+            let _clock = install(InterruptClock(Arc::clone(stop)));
+            let answer = run(benchmark, instances[index], &solver, limits, is_stopped)?;
+            Ok(answer.map(Returned::Checked))
         },
         done: &mut |index, returned| {
             let unknown = || WorkerError::Process(format!("unknown instance {index}"));
@@ -117,8 +120,7 @@ mod tests {
         let input = Box::new(io::Cursor::new(script));
         let process = Workers::Process(Channel { input, output: Box::new(io::sink()), process: Box::new(()) });
         let mut answers = Vec::new();
-        let stop = AtomicBool::new(false);
-        let flow = run_all(benchmark, instances, &settings(), process, &stop, |_, answer| {
+        let flow = run_all(benchmark, instances, &settings(), process, &Arc::default(), |_, answer| {
             answers.push(Answer { seconds: 0.0, ..answer });
             ControlFlow::<()>::Continue(())
         });
@@ -137,8 +139,8 @@ mod tests {
         let script = "{\"want\": 3}\n".to_owned() + &played(2, &sent[0]) + &played(0, &lie) + &played(1, hangs);
         let found = answers(&benchmark, instances, script).expect("answers");
         let solver = settings().solver.parse().expect("a solver");
-        let here = run(&benchmark, instances[2], &solver, settings().limits()).expect("an answer");
-        assert_eq!(found[0], Answer { seconds: 0.0, ..here });
+        let here = run(&benchmark, instances[2], &solver, settings().limits(), &|| false).expect("no error");
+        assert_eq!(found[0], Answer { seconds: 0.0, ..here.expect("an answer") });
         let refusal = found[1].failure.as_ref().expect("a lie is refused");
         assert!(found[1].record.is_none() && refusal.starts_with("refused: line 1: "), "{refusal}");
         assert_eq!(found[2], Answer { record: None, failure: Some("hangs".into()), seconds: 0.0 });

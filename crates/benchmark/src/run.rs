@@ -54,31 +54,34 @@ pub struct Attempt {
 }
 
 /// Runs a solver on an instance, and checks its answer. If the solver fails, the answer contains
-/// the reason. Fails if the map cannot be loaded, or if a temporary file or the shell cannot be
-/// used.
+/// the reason. Returns `None` once `is_stopped` returns true. Fails if the map cannot be loaded, or
+/// if a temporary file or the shell cannot be used.
 pub fn run(
     benchmark: &Benchmark,
     instance: &Instance,
     solver: &Solver,
     limits: Limits,
-) -> Result<Answer, BenchmarkError> {
-    Ok(attempt(benchmark, instance, solver, limits)?.check(benchmark, instance, solver, limits))
+    is_stopped: &dyn Fn() -> bool,
+) -> Result<Option<Answer>, BenchmarkError> {
+    let attempt = attempt(benchmark, instance, solver, limits, is_stopped)?;
+    Ok((!is_stopped()).then(|| attempt.check(benchmark, instance, solver, limits)))
 }
 
-/// Like [`run`], but does not check the answer.
+/// Like [`run`], but does not check the answer, which is arbitrary once `is_stopped` returns true.
 pub fn attempt(
     benchmark: &Benchmark,
     instance: &Instance,
     solver: &Solver,
     limits: Limits,
+    is_stopped: &dyn Fn() -> bool,
 ) -> Result<Attempt, BenchmarkError> {
     let layout = benchmark.layout(instance)?;
     let (answer, seconds) = match solver {
-        Solver::Getaway => solve(&layout, instance, limits.time),
-        Solver::Planner(planner) => play(&layout, instance, planner, limits.time),
+        Solver::Getaway => solve(&layout, instance, limits.time, is_stopped),
+        Solver::Planner(planner) => play(&layout, instance, planner, limits.time, is_stopped),
         Solver::Command(command) => {
             let begun = Instant::now();
-            let text = execute(benchmark, instance, command, limits)?;
+            let text = execute(benchmark, instance, command, limits, is_stopped)?;
             let seconds = begun.elapsed().as_secs_f64();
             (text.and_then(|text| parse_answer(&text, &layout, instance)), seconds)
         }
@@ -116,7 +119,12 @@ fn thread_time(since: Instant) -> Duration {
     spent_ns.map_or_else(|| since.elapsed(), Duration::from_nanos)
 }
 
-fn solve(layout: &Layout, instance: &Instance, time: Duration) -> (Result<Certificate, String>, f64) {
+fn solve(
+    layout: &Layout,
+    instance: &Instance,
+    time: Duration,
+    is_stopped: &dyn Fn() -> bool,
+) -> (Result<Certificate, String>, f64) {
     let begun = Instant::now();
     let begun_time = thread_time(begun);
     let spent = || thread_time(begun).saturating_sub(begun_time);
@@ -128,7 +136,7 @@ fn solve(layout: &Layout, instance: &Instance, time: Duration) -> (Result<Certif
     loop {
         let left = time.saturating_sub(spent());
         let solution = solver.advance(&world, &world.start(), Budget::time(left));
-        if solution.is_optimal() || spent() >= time {
+        if solution.is_optimal() || spent() >= time || is_stopped() {
             return (Ok(Certificate::new(world.rules(), &solution)), spent().as_secs_f64());
         }
     }
@@ -139,6 +147,7 @@ fn play(
     instance: &Instance,
     planner: &PlannerSpec,
     time: Duration,
+    is_stopped: &dyn Fn() -> bool,
 ) -> (Result<Certificate, String>, f64) {
     let begun = Instant::now();
     let begun_time = thread_time(begun);
@@ -148,7 +157,7 @@ fn play(
     };
     let mut planner = planner.build(0);
     let (mut state, mut moves) = (world.start(), Vec::new());
-    while !state.is_over() {
+    while !state.is_over() && !is_stopped() {
         let choice = match planner.decide(&world, &state, Budget::time(time / u32::from(LAST_TICK))) {
             Ok(choice) => choice,
             Err(failure) => return (Err(failure.to_string()), 0.0),

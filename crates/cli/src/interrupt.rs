@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::{CliError, Result, invalid};
 
 const INTERRUPTED: i32 = 130;
-pub(crate) const RERUN: &str = "interrupted: rerun the same command to continue";
 
 /// Returns a flag that Ctrl-C sets.
 pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {

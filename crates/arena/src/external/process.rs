@@ -135,9 +135,10 @@ impl Program {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Waits at most `limit` for the program to exit. Returns the exit status if it has exited.
-    pub fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
-        self.wait_unless(limit, &|| false).unwrap_or_default()
+    /// Waits at most `limit`, or until `is_stopped` returns true, for the program to exit. Returns
+    /// the exit status if it has exited.
+    pub fn wait(&mut self, limit: Duration, is_stopped: &dyn Fn() -> bool) -> Option<ExitStatus> {
+        self.wait_unless(limit, is_stopped).unwrap_or_default()
     }
 
     /// Kills the program, and returns its cost, log and end.
@@ -186,7 +187,7 @@ impl Program {
     pub(super) fn kill(&mut self) {
         self.release();
         let passed = self.released.map(|released| released.elapsed()).unwrap_or_default();
-        self.wait(KILL_TIME.saturating_sub(passed));
+        self.wait(KILL_TIME.saturating_sub(passed), &|| false);
         if let Some(reader) = self.log_reader.take() {
             let end = Instant::now() + LOG_TIME;
             while !reader.is_finished() && Instant::now() < end {

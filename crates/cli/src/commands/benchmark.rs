@@ -1,7 +1,6 @@
 use std::io::{ErrorKind, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 
@@ -12,7 +11,7 @@ use getaway_benchmark::{
 
 use crate::arguments::{MapArgs, WorkerArgs, input_files, integer, seed};
 use crate::error::{at, unwritable};
-use crate::interrupt::{RERUN, check_interrupt, stop_on_interrupt};
+use crate::interrupt::{check_interrupt, stop_on_interrupt};
 use crate::output::{OutputArgs, Progress, Say, count, write_table};
 use crate::{CliError, Result, failed, invalid};
 
@@ -162,6 +161,7 @@ fn check(files: &[PathBuf], benchmark: &Benchmark, out: &mut impl Write) -> Resu
 
 fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result {
     args.solver.parse::<Solver>()?;
+    let stop = stop_on_interrupt()?;
     let instances = match &*args.track {
         OPEN => open_instances(benchmark)?,
         track => benchmark.track(track)?,
@@ -188,16 +188,15 @@ fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
         progress.inc(1);
         Ok::<(), CliError>(())
     };
-    // Threads cannot abandon an instance, so Ctrl-C ends the program. Finished instances are saved.
-    let stop = if args.workers.ray.is_some() { stop_on_interrupt()? } else { Arc::default() };
     let flow = run_all(benchmark, &open, &settings, args.workers.workers()?, &stop, |instance, answer| {
         on_answer(instance, answer).map_or_else(ControlFlow::Break, ControlFlow::Continue)
     })?;
     flow.break_value().map_or(Ok(()), Err)?;
-    check_interrupt(&stop, RERUN)?;
     drop((progress, journal));
     let runs = write_rows(std::slice::from_ref(&args.out), out)?;
     let results = runs.iter().flat_map(|(_, results)| results);
+    let (done, all) = (results.clone().count(), instances.len());
+    check_interrupt(&stop, format!("interrupted after {done} of {all} instances; rerun the same command to continue"))?;
     let failures: Option<Vec<&String>> = results.map(|result| result.failure.as_ref()).collect();
     match failures.as_deref() {
         Some([first, ..]) => Err(failed!("the solver failed on every instance; first: {first}")),

@@ -20,7 +20,7 @@ use getaway_runs::Journal;
 
 use crate::arguments::{ANY, MapArgs, RulesArgs, WorkerArgs, integer, parse_permille, seed};
 use crate::error::{at, unreadable, unwritable};
-use crate::interrupt::{RERUN, check_interrupt, stop_on_interrupt};
+use crate::interrupt::{check_interrupt, stop_on_interrupt};
 use crate::output::{Progress, Say, count};
 use crate::{Invocation, Result};
 
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
     let flow = dataset.make_shards(&missing, args.workers.workers()?, &stop, &|| progress.inc(1), on_shard)?;
     drop(progress);
     flow.break_value().map_or(Ok(()), Err)?;
-    check_interrupt(&stop, RERUN)?;
+    check_interrupt(&stop, "interrupted: rerun the same command to continue")?;
     let (shards, kept) = (dataset.shards(), dataset.shards() - missing.len());
     let name = args.out.display().to_string();
     if args.json {

@@ -1,6 +1,5 @@
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use getaway::map::Map;
 use getaway::planner::Budget;
 use getaway::protocol::write_line;
 use getaway::recording::milliseconds;
-use getaway::search::{TimeSource, install};
+use getaway::search::{InterruptClock, install};
 use getaway::solve::{Certificate, Outcome, Solution, Solver, SolverOptions};
 
 use crate::arguments::{ANY, MapArgs, RulesArgs, integer, seed, world_of};
@@ -76,17 +75,6 @@ struct SolveOutput {
     /// The error if the certificate or the file of `--resume` could not be written.
     #[serde(skip)]
     written: Result,
-}
-
-/// A clock on which every time limit is reached after Ctrl-C.
-#[derive(Debug)]
-struct InterruptClock(Arc<AtomicBool>);
-
-impl TimeSource for InterruptClock {
-    fn now(&self) -> Instant {
-        let is_over = self.0.load(Ordering::Relaxed);
-        Instant::now() + Duration::from_secs(if is_over { u32::MAX.into() } else { 0 })
-    }
 }
 
 pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result {

@@ -1,7 +1,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use crate::program::{error_line, fails, getaway, succeeds};
+use crate::common::wait_until;
+use crate::program::{command, error_line, fails, getaway, succeeds};
 
 fn benchmark() -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("instances")
@@ -41,6 +43,38 @@ fn run(benchmark: &str, out: &str, solver: &str, code: i32) -> String {
     let output = getaway(&[&["benchmark", "run", "--benchmark", benchmark][..], &track].concat());
     assert_eq!(output.status.code(), Some(code), "{output:?}");
     String::from_utf8(output.stdout).expect("text")
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_prints_the_results_so_far() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let small = small(folder.path());
+    let list = fs::read_to_string(benchmark().join("instances.jsonl")).expect("a list");
+    let lines: Vec<&str> = list.lines().filter(|line| line.contains("mazes/labyrinth-21x17-250-21")).collect();
+    fs::write(folder.path().join("instances.jsonl"), format!("{}\n{}\n", lines[0], lines[1])).expect("a file");
+    let map = "maps/labyrinth-21x17-250-21.txt";
+    fs::copy(benchmark().join(map), folder.path().join(map)).expect("a map");
+    // The first instance is answered at once, the second never.
+    let mark = text(&folder.path().join("mark"));
+    let hangs = format!("exec:mkdir {mark} && echo . && exit; touch {mark}/second; sleep 600 #");
+    for (solver, done) in [(&*hangs, 1), ("getaway", 0), ("step(repeat(1000000000, simulate))", 0)] {
+        let out = text(&folder.path().join(format!("out{}", solver.len())));
+        let args = ["benchmark", "run", "--benchmark", &small, "--track", "mazes", "--time-limit", "1000000"];
+        let args = [&args[..], &["--solver", solver, "--out", &out]].concat();
+        let child = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a run");
+        let has_begun = || match done {
+            0 => Path::new(&out).join("results.jsonl").exists(),
+            _ => Path::new(&mark).join("second").exists(),
+        };
+        wait_until("the run works", has_begun);
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill").success());
+        let output = child.wait_with_output().expect("its end");
+        let error = format!("interrupted after {done} of 2 instances; rerun the same command to continue");
+        assert_eq!((output.status.code(), error_line(&output)), (Some(130), error));
+        let table = String::from_utf8(output.stdout).expect("text");
+        assert!(table.starts_with("SOLVER ") && table.lines().count() == 2, "{table}");
+    }
 }
 
 #[test]
