@@ -50,7 +50,7 @@ impl Contents {
             let full_name = format!("{prefix}{name}");
             let is_environment = kind.is_dir() && path.join("pyvenv.cfg").exists();
             let is_leftover = LEFTOVERS.contains(&&*name) || name.ends_with(".pyc") || name.ends_with(".zip");
-            if name.starts_with('.') || is_leftover || is_environment || kind.is_symlink() && path.is_dir() {
+            if name.starts_with('.') || is_leftover || is_environment || kind.is_symlink() && !path.is_file() {
                 self.left_out.push(full_name);
             } else if kind.is_dir() {
                 self.add(&path, &format!("{full_name}/"))?;
@@ -210,12 +210,18 @@ mod tests {
             ("old.zip", ""),
             ("env/pyvenv.cfg", ""),
         ]);
+        let mut left_out =
+            vec!["._application.py", ".git", "__MACOSX", "__pycache__", "env", "maps/Thumbs.db", "old.zip"];
+        #[cfg(unix)]
+        for (name, target) in
+            [("to a device", "/dev/zero"), ("to a folder", "maps"), ("to itself", "to itself"), ("to nothing", "gone")]
+        {
+            std::os::unix::fs::symlink(target, folder.path().join(name)).expect("a link");
+            left_out.push(name);
+        }
         let contents = Contents::read(folder.path()).expect("files");
         assert_eq!(contents.names, [PROGRAM, "maps/one.txt", REQUIREMENTS]);
-        assert_eq!(
-            contents.left_out,
-            ["._application.py", ".git", "__MACOSX", "__pycache__", "env", "maps/Thumbs.db", "old.zip"]
-        );
+        assert_eq!(contents.left_out, left_out);
         assert_eq!(contents.problems(folder.path()), Vec::<String>::new());
         assert!(!Contents::has_requirements(folder.path()));
     }
