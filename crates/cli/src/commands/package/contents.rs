@@ -99,9 +99,13 @@ impl Contents {
                 String::new()
             });
             for (number, line) in requirements(&text) {
-                let words: Vec<&str> = line.split([' ', '=']).filter(|word| !word.is_empty()).collect();
+                let words: Vec<&str> = line.split([' ', '\t', '=']).filter(|word| !word.is_empty()).collect();
                 let last = words.last().map_or(line, |word| word.strip_prefix("./").unwrap_or(word));
-                let is_outside = |word: &&str| word.starts_with('/') || word.contains("../") || word.contains("file:");
+                let is_outside = |word: &&str| {
+                    // pip needs no space after a short option.
+                    let path = word.strip_prefix('-').and_then(|rest| rest.get(1..)).unwrap_or(word);
+                    path.starts_with('/') || word.contains("../") || word.contains("file:")
+                };
                 let is_list = matches!(words[0], "-r" | "-c" | "--requirement" | "--constraint");
                 if words.iter().any(is_outside) {
                     problems.push(format!("{list}, line {number}: {line} is outside the upload"));
@@ -253,7 +257,15 @@ mod tests {
                 "more.txt, line 2: -r /r.txt is outside the upload"
             ]
         );
-        for line in ["--find-links=/wheels", "--find-links /wheels", "x @ file:///x.whl", "-r ../more.txt"] {
+        for line in [
+            "--find-links=/wheels",
+            "--find-links /wheels",
+            "x @ file:///x.whl",
+            "-r ../more.txt",
+            "-r/more.txt",
+            "-c\t/more.txt",
+            "-f/wheels",
+        ] {
             assert!(of(line).concat().contains(&format!("line 1: {line} is outside the upload")), "{line}");
         }
         assert_eq!(
