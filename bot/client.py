@@ -206,6 +206,8 @@ class Game:
             self._connection.send(register_frame(token, team_name))
             while True:
                 frame = self._connection.recv()
+                # Some programs begin a text with a byte order mark, which is not JSON.
+                frame = frame.removeprefix("\ufeff") if isinstance(frame, str) else frame.removeprefix(b"\xef\xbb\xbf")
                 self._answer(frame, time.perf_counter())
         except ConnectionClosed as closed:
             self.summary.close = _describe(closed)

@@ -127,8 +127,8 @@ impl ProtocolError {
     }
 }
 
-/// Parses JSON. A lone half of a surrogate pair, which some programs write into strings, counts as
-/// U+FFFD. Tracks paths only in a second parse, after an error, because tracking is slow.
+/// Parses JSON, which may begin with a byte order mark. A lone half of a surrogate pair, which some
+/// programs write into strings, counts as U+FFFD. Tracks paths only in a second parse, after an error, because tracking is slow.
 pub(crate) fn from_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, ProtocolError> {
     let invalid = |error: Utf8Error| {
         let source =
@@ -136,6 +136,7 @@ pub(crate) fn from_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, ProtocolE
         ProtocolError::Json { path: String::new(), source }
     };
     let text = str::from_utf8(json).map_err(invalid)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     serde_json::from_str(text).or_else(|source| {
         if let Some(text) = without_lone_surrogates(text) {
             return from_json(text.as_bytes());
@@ -543,6 +544,13 @@ mod tests {
         long.add_actions(7, &[Action::Unknown("é".repeat(1000).into())]);
         assert!(long.words().starts_with("1 invalid action, éé") && long.words().chars().count() < 250);
         assert!(Mistakes::default().is_empty() && !long.is_empty());
+    }
+
+    #[test]
+    fn messages_may_begin_with_a_byte_order_mark() {
+        let frame = "\u{feff}{\"type\":\"VIEWER\"}";
+        assert!(matches!(ClientFrame::parse(frame), Ok(ClientFrame::Viewer)));
+        assert!(ClientFrame::parse(format!("\u{feff}{frame}")).is_err());
     }
 
     #[test]

@@ -270,20 +270,23 @@ def test_handshake_cannot_control_the_terminal(answer: str, run_bot: RunBot) -> 
     assert done.stderr.count("\n") == 1 and printable(done.stderr[:-1]) == done.stderr[:-1], done.stderr
 
 
-def test_unknown_style_and_message_type_are_tolerated(scripted_server: Serve, run_bot: RunBot) -> None:
+def test_unknown_style_message_type_and_byte_order_mark_are_tolerated(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
     def script(connection: ServerConnection) -> None:
         receive_registration(connection)
         game = new_game()
         for _ in range(20):
             message = game.message() | {"type": "SOMETHING", "weather": ["rain"]}
             message["threats"][0]["style"] = "platypus"
-            connection.send(json.dumps(message))
+            frame = "\ufeff" * (game.tick > 5) + json.dumps(message)
+            connection.send(frame.encode() if game.tick > 10 else frame)
             game.step(read_command(connection, game.tick))  # type: ignore[arg-type]
         assert not game.is_caught
 
-    done = run_bot(scripted_server(script))
+    recording = tmp_path / "game.jsonl"
+    done = run_bot(scripted_server(script), SAVE_JSONL_PATH=str(recording))
     assert done.stdout.startswith("score 105, last tick 20")
     assert "without a decision" not in done.stdout
+    assert len([json.loads(line) for line in recording.read_text().splitlines()]) == 20
 
 
 def test_unusable_state_is_answered_with_no_action(scripted_server: Serve, run_bot: RunBot) -> None:

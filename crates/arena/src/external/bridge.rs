@@ -164,4 +164,21 @@ mod tests {
         // The connection stays open until here.
         drop(server.join().expect("a server"));
     }
+
+    #[test]
+    fn byte_order_mark_does_not_reach_the_bot() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let url = format!("ws://{}", listener.local_addr().expect("an address"));
+        let server = std::thread::spawn(move || {
+            let (connection, _) = listener.accept().expect("a connection");
+            let mut socket = tungstenite::accept(connection).expect("a websocket");
+            socket.read().expect("a registration");
+            socket.send(tungstenite::Message::text("\u{feff}{}")).expect("a connection");
+            socket.read().map(|answer| answer.to_string())
+        });
+        let register = Register { token: None, team_name: None };
+        let bot = "read -r m; test \"$m\" = {} && echo bare; read -r m";
+        let report = bridge(&url, &register, bot, &AtomicBool::new(false), &mut |_| ());
+        assert_eq!(server.join().expect("a server").expect("an answer"), "bare", "{report:?}");
+    }
 }

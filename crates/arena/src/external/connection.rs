@@ -40,8 +40,9 @@ pub(super) enum Received {
 }
 
 impl Received {
-    pub fn message(text: String) -> Self {
-        Self::Message { text, arrived: Instant::now() }
+    /// Removes a byte order mark, with which writers of .NET begin their first message.
+    pub fn message(text: &str) -> Self {
+        Self::Message { text: text.trim_start_matches('\u{feff}').to_owned(), arrived: Instant::now() }
     }
 }
 
@@ -184,8 +185,8 @@ fn read_line(output: &mut impl BufRead, unfinished_bytes: &AtomicUsize) -> Recei
         if end.is_none() && !is_closed {
             continue;
         }
-        // Writers of .NET begin their first line with a byte order mark.
-        let text = String::from_utf8_lossy(&line).trim_start_matches('\u{feff}').trim().to_owned();
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_matches(|character: char| character.is_whitespace() || character == '\u{feff}');
         if text.contains('\0') {
             return Received::Broken("a line with a zero byte, as in UTF-16: expected UTF-8".to_owned());
         }

@@ -173,8 +173,8 @@ fn shaken(
 fn read(socket: &mut WebSocket<Socket>) -> Received {
     loop {
         return match socket.read() {
-            Ok(Message::Text(text)) => Received::message(text.to_string()),
-            Ok(Message::Binary(bytes)) => Received::message(String::from_utf8_lossy(&bytes).into_owned()),
+            Ok(Message::Text(text)) => Received::message(&text),
+            Ok(Message::Binary(bytes)) => Received::message(&String::from_utf8_lossy(&bytes)),
             // The library answers pings and close frames.
             Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
             Ok(Message::Close(_)) => {
