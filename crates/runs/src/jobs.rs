@@ -10,6 +10,7 @@ use std::any::Any;
 use std::fmt::Display;
 use std::io::{self, BufRead, Write};
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -94,7 +95,7 @@ where
 {
     /// Runs jobs until there are no more, `done` breaks, or `stop` is set. Once `stop` is set, no
     /// more jobs start. Threads then abandon their jobs; errors of another process are ignored, and
-    /// the run ends after its next result or within 50 ms.
+    /// the run ends after its next result or within 50 ms. Panics if a job on a thread does.
     pub fn run(self, workers: Workers, stop: &AtomicBool) -> Result<ControlFlow<B>, E> {
         match workers {
             Workers::Threads(threads) => self.run_on_threads(threads.max(1), stop),
@@ -117,7 +118,7 @@ where
                     for job in if wanted > 0 { next(wanted) } else { Vec::new() } {
                         let (sender, is_stopped) = (sender.clone(), &is_stopped);
                         let run = move || {
-                            let result = work(&job, is_stopped);
+                            let result = catch_unwind(AssertUnwindSafe(|| work(&job, is_stopped)));
                             // Sending fails if the run has ended.
                             let _ = sender.send((job, result));
                         };
@@ -130,6 +131,10 @@ where
                     }
                     let Ok((job, result)) = results.recv_timeout(ASK_INTERVAL) else { continue };
                     in_progress -= 1;
+                    let result = result.unwrap_or_else(|panic| {
+                        ended.store(true, Ordering::Relaxed);
+                        resume_unwind(panic)
+                    });
                     let Some(result) = result? else { continue };
                     let flow = done(job, result)?;
                     if flow.is_break() {
@@ -257,5 +262,22 @@ mod tests {
         };
         assert_eq!(run(None), Ok(4950));
         assert_eq!(run(Some(7)), Err("the cluster: no".to_owned()));
+    }
+
+    #[test]
+    #[should_panic(expected = "job 7")]
+    fn panic_of_a_job_ends_the_run() {
+        let mut jobs = 0..100_usize;
+        let work = |&job: &usize, is_stopped: &dyn Fn() -> bool| {
+            assert_ne!(job, 7, "job 7");
+            while job == 8 && !is_stopped() {
+                thread::yield_now();
+            }
+            Ok(Some(job))
+        };
+        let mut next = |count| jobs.by_ref().take(count).collect();
+        let mut done = |_, _: usize| Ok(ControlFlow::<()>::Continue(()));
+        let jobs = Jobs { shared: String::new(), next: &mut next, work: &work, done: &mut done };
+        let _: Result<_, WorkerError> = jobs.run(Workers::Threads(3), &AtomicBool::new(false));
     }
 }
