@@ -117,7 +117,9 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     let heading = format!("{}, at most {} per decision, seed {seed}", count(maps.len(), "map"), budget.words());
     let playground = args.games.playground.as_deref();
     let progress = Progress::open_ended();
-    let mut folder = Folder { path: &path, heading, playground, settings, progress, is_loading: true, problem: None };
+    let (foreign, named, problem) = (BTreeSet::new(), 0, None);
+    let mut folder =
+        Folder { path: &path, heading, playground, settings, progress, is_loading: true, problem, foreign, named };
     let standing = run_ladder(&options, workers, &stop, &mut |news| folder.show(news));
     drop(folder);
     match standing {
@@ -170,18 +172,23 @@ struct Folder<'a> {
     is_loading: bool,
     /// The error of the last write; `None` if the write succeeded.
     problem: Option<String>,
+    /// Other files in the place of pages. They stay as they are.
+    foreign: BTreeSet<String>,
+    /// The number of foreign files that have been named.
+    named: usize,
 }
 
 impl Folder<'_> {
     fn show(&mut self, news: LadderNews<'_>) {
         match news {
             LadderNews::Game { number, record, world } => {
-                let path = self.path.join("games").join(format!("{number}.js"));
-                if self.is_loading && path.exists() {
+                let name = format!("games/{number}.js");
+                if self.is_loading && is_ours(&self.path.join(&name), GAME_MARK) == Some(true) {
                     return;
                 }
-                let script = replay_json(world, record, None).map(|json| format!("{GAME_MARK}showGame({json});\n"));
-                self.note_problem(script.map_or(Ok(()), |script| write_marked(&path, &script)));
+                if let Some(json) = replay_json(world, record, None) {
+                    self.write(&name, &format!("{GAME_MARK}showGame({json});\n"));
+                }
             }
             LadderNews::Note(text) => self.progress.suspend(|| note(&text)),
             LadderNews::Standing { standing, is_last } => {
@@ -190,9 +197,14 @@ impl Folder<'_> {
                     self.note_problem(self.settings.save(self.path));
                     let viewer = to_json(&Page::halves(self.playground));
                     let viewer = with_head(GAME_PAGE).replace(VIEWER, &for_script(&viewer));
-                    self.note_problem(write_marked(&self.path.join("game.html"), &viewer));
+                    self.write("game.html", &viewer);
                 }
-                self.note_problem(write_marked(&self.path.join(PAGE), &self.html(standing, !is_last)));
+                self.write(PAGE, &self.html(standing, !is_last));
+                if self.foreign.len() > std::mem::replace(&mut self.named, self.foreign.len()) {
+                    let (folder, names) = (self.path.display(), Vec::from_iter(self.foreign.clone()).join(", "));
+                    let expected = "expected files that a ladder wrote; they were not overwritten";
+                    self.progress.suspend(|| note(&format!("{folder}: {names}: {expected}")));
+                }
                 let (games, open) = (standing.games, standing.open_pairs);
                 self.progress.set_message(format!("{games} games, open pairs of neighbours: {open}"));
             }
@@ -206,6 +218,17 @@ impl Folder<'_> {
         ladder_page(standing, &text)
     }
 
+    /// Writes a page, unless a foreign file is in its place.
+    fn write(&mut self, name: &str, content: &str) {
+        let path = self.path.join(name);
+        if is_ours(&path, content) == Some(false) {
+            self.foreign.insert(name.to_owned());
+            return;
+        }
+        let folder = path.parent().map_or(Ok(()), fs::create_dir_all).map_err(|error| at(&path, error));
+        self.note_problem(folder.and_then(|()| OutputFile::over(&path).write(content.as_bytes())));
+    }
+
     /// Reports a failed write, unless the previous write failed too. The ladder continues, because
     /// only the journal is essential.
     fn note_problem(&mut self, written: Result) {
@@ -217,20 +240,12 @@ impl Folder<'_> {
     }
 }
 
-/// Writes a file. An existing file is overwritten only if its first line is that of `content`.
-fn write_marked(path: &Path, content: &str) -> Result {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(|error| at(path, error))?;
-    }
-    if path.symlink_metadata().is_ok() {
-        let mut start = String::new();
-        let opened =
-            files::open(path, PAGE_BYTES_MAX).and_then(|file| file.take(MARK_BYTES_MAX).read_to_string(&mut start));
-        if opened.is_err() || start.lines().next() != content.lines().next() {
-            return Err(at(path, "expected a file that a ladder wrote; the file was not overwritten"));
-        }
-    }
-    OutputFile::over(path).write(content.as_bytes())
+/// True if the first line of a file is that of `content`; `None` if the file is missing.
+fn is_ours(path: &Path, content: &str) -> Option<bool> {
+    path.symlink_metadata().ok()?;
+    let mut start = String::new();
+    let read = files::open(path, PAGE_BYTES_MAX).and_then(|file| file.take(MARK_BYTES_MAX).read_to_string(&mut start));
+    Some(read.is_ok() && start.lines().next() == content.lines().next())
 }
 
 fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result {

@@ -175,10 +175,15 @@ fn foreign_files_and_mistakes_get_one_line() {
     let other = fails(&["--seed", "7", "--add", "safest"]);
     assert!(other.ends_with("ladder.jsonl, line 1: the seed is 0, but this run has 7"), "{other}");
     assert_eq!(fs::read_dir(folder.join("inbox")).unwrap().count(), 0, "the request is withdrawn");
-    let page = folder.join("index.html");
-    fs::write(&page, "mine").unwrap();
-    let output = getaway(&ladder(&folder, &[]));
-    let note = format!("{}: expected a file that a ladder wrote; the file was not overwritten\n", page.display());
-    assert!(output.status.success() && String::from_utf8_lossy(&output.stderr).contains(&note), "{output:?}");
-    assert_eq!(fs::read_to_string(&page).unwrap(), "mine");
+    // All foreign files get one line.
+    let foreign = ["games/1.js", "game.html", "index.html"].map(|name| folder.join(name));
+    fs::create_dir_all(folder.join("games")).unwrap();
+    foreign.iter().for_each(|file| fs::write(file, "mine").unwrap());
+    let output = getaway(&ladder(&folder, &["--add", "safest"]));
+    let names = "game.html, games/1.js, index.html";
+    let note =
+        format!("{}: {names}: expected files that a ladder wrote; they were not overwritten\n", folder.display());
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.ends_with(&note) && text.matches("expected files").count() <= 2, "{text}");
+    assert!(foreign.iter().all(|file| fs::read_to_string(file).unwrap() == "mine"));
 }
