@@ -65,11 +65,11 @@ impl Settings {
         self.saved.iter().flat_map(|saved| &saved.arguments).filter(move |word| !is_given(word))
     }
 
-    /// True if all settings are those of the ladder's folder. Fails if there are none, although the
-    /// folder has such a file.
+    /// True if all settings are those of the ladder's folder. Fails if the folder has another file
+    /// in their place.
     pub fn are_saved(&self, ladder: &Path) -> Result<bool> {
         let path = ladder.join(FILE);
-        if self.given.is_empty() && self.saved.is_none() && path.exists() {
+        if self.saved.is_none() && path.symlink_metadata().is_ok() {
             return Err(at(&path, "expected a file that a ladder wrote"));
         }
         Ok(self.given.is_empty() && self.saved.is_some())
@@ -89,17 +89,13 @@ impl Settings {
         if self.are_saved(ladder)? {
             return Ok(());
         }
-        let path = ladder.join(FILE);
         let folder = match &self.saved {
             Some(saved) => saved.folder.clone(),
-            None if path.exists() => {
-                return Err(at(&path, "expected a file that a ladder wrote; it was not overwritten"));
-            }
             None => env::current_dir().map_err(unknown_folder)?,
         };
         let arguments = self.saved_words().chain(&self.given).cloned().collect();
         let file = SettingsFile { getaway: KIND.to_owned(), version: VERSION, folder, arguments };
-        OutputFile::over(&path).write(format!("{}\n", serde_json::to_string(&file)?).as_bytes())
+        OutputFile::over(&ladder.join(FILE)).write(format!("{}\n", serde_json::to_string(&file)?).as_bytes())
     }
 }
 

@@ -129,9 +129,13 @@ fn ladder_continues_from_any_folder_without_its_settings() {
     // A given setting replaces only itself.
     let (code, text) = run(&other, &["ladder", ladder, "--seed", "8"]);
     assert!(code == Some(2) && text.contains("seed") && !text.contains("the list of maps"), "{text}");
-    fs::write(Path::new(ladder).join("settings.json"), "{").unwrap();
-    let (code, text) = run(&other, &["ladder", ladder]);
-    assert!(code == Some(2) && text.contains("settings.json: expected a file that a ladder wrote"), "{text}");
+    for foreign in ["{", "[\"ladder settings\",1,\"/\",[]]"] {
+        fs::write(Path::new(ladder).join("settings.json"), foreign).unwrap();
+        for more in [&["ladder", ladder][..], &["ladder", ladder, "--seed", "7"]] {
+            let (code, text) = run(&other, more);
+            assert!(code == Some(2) && text.contains("settings.json: expected a file that a ladder wrote"), "{text}");
+        }
+    }
 }
 
 #[test]
