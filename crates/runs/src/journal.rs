@@ -46,8 +46,8 @@ impl fmt::Display for FileKind {
 
 impl FileKind {
     fn is_of(self, line: &[u8]) -> bool {
-        let is_same = |tag: Tag| tag.getaway == self.name && tag.version == self.version;
-        line.ends_with(b"\n") && serde_json::from_slice(line).is_ok_and(is_same)
+        let is_same = |Object(tag): Object<Tag>| tag.getaway == self.name && tag.version == self.version;
+        serde_json::from_slice(line).is_ok_and(is_same)
     }
 
     /// Checks that a path may be written: it does not exist, or it is a readable file of this kind
@@ -228,7 +228,7 @@ impl Journal {
                         .to_owned(),
                 ));
             }
-            if line == 1 && !kind.is_of(&text) {
+            if line == 1 && !(text.ends_with(b"\n") && kind.is_of(&text)) {
                 return Err(JournalError::Foreign { path, expected: kind, found: quoted(&text) });
             }
             if length == LINE_BYTES_MAX {
@@ -289,7 +289,7 @@ fn line_too_long() -> String {
 }
 
 fn quoted(line: &[u8]) -> String {
-    let text = String::from_utf8_lossy(line);
+    let text = files::binary_kind(line).map_or_else(|| String::from_utf8_lossy(line), Into::into);
     let text = text.trim_end();
     match text.char_indices().nth(QUOTE_CHARS_MAX) {
         _ if text.is_empty() => "nothing".to_owned(),
