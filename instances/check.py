@@ -820,9 +820,7 @@ def is_integer(value, low=0, high=INTEGER_MAX):
 
 class Certificate:
     def __init__(self, text, first_line):
-        lines = text.split("\n")
-        if lines[-1] == "":
-            lines.pop()
+        lines = text.rstrip().split("\n")
         require(len(lines) >= 2, f"line {first_line}: expected a certificate of at least two lines")
         header = parse_object(lines[0], first_line, HEADER_KEYS)
         is_version_5 = is_integer(header["certificate"], 5, 5)

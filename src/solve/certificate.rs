@@ -117,7 +117,7 @@ impl FromStr for Certificate {
     type Err = CertificateError;
 
     fn from_str(text: &str) -> Result<Self, CertificateError> {
-        let lines: Vec<&str> = text.lines().collect();
+        let lines: Vec<&str> = text.trim_end().lines().collect();
         let ([first, steps @ .., last], end) = (lines.as_slice(), lines.len()) else {
             return Err(error(1, "expected a certificate of at least two lines"));
         };
