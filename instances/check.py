@@ -983,7 +983,9 @@ def check_file(job):
         return f"{sentence}, {time.process_time() - begun:.1f} s", True
     except TooSlow as error:
         return f"{path}: not checked: {error}", None
-    except (Refused, OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        return f"{path}: refused: expected text in UTF-8", False
+    except (Refused, OSError) as error:
         return f"{path}: refused: {error}", False
 
 
