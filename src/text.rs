@@ -29,6 +29,16 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
+/// Replaces the middle of a text of more than `chars_max` characters by `…`.
+pub fn clipped(text: &str, chars_max: usize) -> String {
+    let length = text.chars().count();
+    if length <= chars_max {
+        return text.to_owned();
+    }
+    let part = chars_max / 2;
+    text.chars().take(part).chain(['…']).chain(text.chars().skip(length - part)).collect()
+}
+
 /// Returns ` (did you mean NAME?)` for the name that is most like `name`, or nothing if none is.
 pub(crate) fn did_you_mean<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let rated = names.into_iter().map(|known| (strsim::jaro_winkler(name, known), known));

@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use crate::files::Object;
 use crate::game::{Action, Direction, Personality, Position, Rules, State, Style, Threat, World};
+use crate::text::clipped;
 
 mod frame;
 pub(crate) mod limited;
@@ -94,7 +95,8 @@ pub fn parser_words(error: &serde_json::Error) -> String {
         Some((reason, _)) if error.line() <= 1 => (reason, format!(" at column {}", error.column())),
         _ => (text.as_str(), String::new()),
     };
-    if error.is_data() { clipped(reason) } else { format!("invalid JSON{column}: {}", clipped(reason)) }
+    let reason = clipped(reason, PARSER_TEXT_MAX_CHARS);
+    if error.is_data() { reason } else { format!("invalid JSON{column}: {reason}") }
 }
 
 pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
@@ -102,15 +104,6 @@ pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
-}
-
-fn clipped(text: &str) -> String {
-    let length = text.chars().count();
-    if length <= PARSER_TEXT_MAX_CHARS {
-        return text.to_owned();
-    }
-    let part = PARSER_TEXT_MAX_CHARS / 2;
-    text.chars().take(part).chain(['…']).chain(text.chars().skip(length - part)).collect()
 }
 
 fn path_prefix(path: &str) -> String {

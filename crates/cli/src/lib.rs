@@ -22,7 +22,7 @@ use commands::ladder_settings::Settings;
 pub use error::{CliError, Result};
 use error::{failed, invalid};
 pub use interrupt::stop_on_interrupt;
-use output::{Stdout, Terminal, note, shell_quoted, width};
+use output::{Stdout, Terminal, clipped, note, shell_quoted, width};
 
 struct Invocation<'a> {
     /// The command line, quoted for a shell. Reports show it.
@@ -35,6 +35,8 @@ struct Invocation<'a> {
 /// The examples of each command, as paragraphs that start with `[COMMAND]`.
 const EXAMPLES: &str = include_str!("examples.txt");
 const HELP_WIDTH: usize = 80;
+/// Errors can quote files.
+const ERROR_CHARS_MAX: usize = 4000;
 const ABOUT: &str = "Simulates, solves, plays and analyses the car chase of Coveo's Blitz 2025.";
 
 #[derive(Parser)]
@@ -69,7 +71,7 @@ pub fn run_program<P: Parser>(arguments: Vec<OsString>, run: impl FnOnce(&P, Str
     };
     let (line, code) = result.map_or_else(CliError::report, |()| (None, 0));
     if let Some(line) = line {
-        note(&format!("error: {line}"));
+        note(&clipped(&format!("error: {line}"), ERROR_CHARS_MAX));
     }
     code
 }

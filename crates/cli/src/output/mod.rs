@@ -11,4 +11,4 @@ pub use progress::Progress;
 pub(crate) use progress::rounded;
 pub use table::write_table;
 pub(crate) use terminal::note;
-pub use terminal::{Say, Stdout, Terminal, one_line, width};
+pub use terminal::{Say, Stdout, Terminal, clipped, one_line, width};

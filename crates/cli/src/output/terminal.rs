@@ -8,7 +8,7 @@ use anstream::AutoStream;
 use anstyle::Style;
 use textwrap::{Options, WordSplitter};
 
-pub use getaway::text::one_line;
+pub use getaway::text::{clipped, one_line};
 
 use crate::Result;
 
