@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use getaway::files;
 use getaway_arena::Program;
 use tempfile::NamedTempFile;
 
@@ -68,7 +69,7 @@ fn is_out_of_time(status: ExitStatus) -> bool {
 fn read(answer: &File) -> io::Result<String> {
     let mut bytes = Vec::new();
     answer.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    Ok(files::text(&bytes).unwrap_or_else(|_| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 #[cfg(test)]
@@ -98,6 +99,7 @@ mod tests {
         let answer = |command: &str| execute_in(folder.path(), command, LONG);
         let map = folder.path().join("n.txt");
         assert_eq!(answer("test -s $2 && echo $1 #"), Ok(format!("{}\n", map.display())));
+        assert_eq!(answer("printf '\\357\\273\\277RRR\\r\\n' #"), Ok("RRR\n".to_owned()));
         assert_eq!(answer("echo oops >&2; exit 3 #"), Err("failed: exit code 3: oops".to_owned()));
         let killed = "no answer: exit code 137, signal 9: oops";
         assert_eq!(answer("echo oops >&2; kill -9 $$ #"), Err(killed.to_owned()));
