@@ -92,9 +92,6 @@ fn options(args: &ServeArgs) -> Result<ServerOptions> {
         Some(map) => vec![args.maps.find(map)?],
         None => args.maps.library()?.list()?.iter().map(MapEntry::load).collect::<Result<Vec<Map>, _>>()?,
     };
-    if maps.is_empty() {
-        return Err(invalid!("no maps: expected MAP or --maps DIR"));
-    }
     Ok(ServerOptions {
         maps,
         seed: args.seed.unwrap_or_else(random_seed),
