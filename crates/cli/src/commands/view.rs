@@ -187,10 +187,8 @@ fn page(args: &ViewArgs, source: &Source, host: Option<&dyn PlannerHost>) -> Res
 /// merged.
 fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary> {
     let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
-    let merged = match &args.with {
-        Some(with) => Some(read_log(single(paths)?, Some(with), rules.as_ref(), &maps)?),
-        None => None,
-    };
+    let merge = |with: &PathBuf| read_log(single(paths)?, Some(with), rules.as_ref(), &maps);
+    let merged = args.with.as_ref().map(merge).transpose()?;
     let mut games = GameLibrary::new(rules, maps);
     match (merged, paths) {
         (Some(log), _) => games.add_log(log).map(drop)?,
