@@ -115,7 +115,7 @@ def test_opens_with_a_chase_and_asks_no_other_host(page: Page, url: str) -> None
 def test_arrow_keys_play_the_same_game_as_the_library(page: Page, url: str) -> None:
     start(page, url)
     open_game(page, "roundabout")
-    moves = "RRUL.D"
+    moves = "LLRU.D"
     for move in moves:
         page.keyboard.press(KEYS[move])
     wait_until(page, f"session.game.moves === {json.dumps(moves)} && board.index === {len(moves)}")

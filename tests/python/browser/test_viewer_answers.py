@@ -75,7 +75,7 @@ def test_keys_and_planners_take_over_from_any_tick(page: Page, view: View) -> No
     page.locator("#one-board").click()
     scrub(page, 59)
     page.locator("#title").click()
-    for moves, key in enumerate([".", ".", "ArrowLeft", "."], start=1):
+    for moves, key in enumerate([".", ".", "ArrowUp", "."], start=1):
         page.keyboard.press(key)
         wait_until(page, f"session.game.moves.length === {59 + moves} && board.index === {59 + moves} && !session.recording")
     assert tick(page) == 64
@@ -90,7 +90,7 @@ def test_keys_and_planners_take_over_from_any_tick(page: Page, view: View) -> No
     page.keyboard.press("Space")
     scrub(page, 49)
     page.locator("#title").click()
-    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowRight")
     wait_until(page, "board.replay.last === 50")
     page.keyboard.press("Backspace")
     wait_until(page, "board.replay.last === 2000")
@@ -118,7 +118,7 @@ def test_human_plays_a_map_from_the_start_on_one_board(page: Page, view: View) -
     expect(page.locator("#sentence")).to_have_text("")
     assert page.evaluate("board.layers.plan") is False
     game = getaway.Game("roundabout")
-    moves = "RRUL.D"
+    moves = "LLRU.D"
     for count, move in enumerate(moves, start=1):
         page.keyboard.press(KEYS[move])
         wait_until(page, f"board.replay.last === {count} && board.index === {count}")
