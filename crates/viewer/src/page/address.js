@@ -29,7 +29,7 @@ class Address {
     const { recording, game } = session ?? {};
     if (recording?.args?.number) return `#${new URLSearchParams({ recording: library.shown.name, tick: board.tick })}`;
     if (!game) return `#tick=${board.tick}`;
-    // A second board, such as that of the surviving line, may go on after the end of the game.
+    // A second board may go on after the end of the game.
     const further = board.position > board.replay.last && board.other?.replay.moves;
     const [moves, index] = further ? [further, board.position] : [game.moves, Math.min(session.index, game.moves.length)];
     return `#${await session.client.text("encode", { game: { ...game, moves }, index })}`;

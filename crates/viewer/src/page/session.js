@@ -282,7 +282,7 @@ class Session extends EventTarget {
       return showBanner(board.replay.header.isLive ? "A bot is playing: drive on when its game is over." : "The recorded game does not follow the rules here, so it cannot be continued: go back to an earlier tick.");
     }
     if (index === board.replay.last && board.replay.isOver) return;
-    // A key against a wall spends no tick: with a threat close behind, a slip would end the game.
+    // A slip against a wall spends no tick.
     const isSlip = letters[0] !== "." && String(this.after(this.place, letters[0])) === String(this.place);
     this.isDemo = false;
     this.wasTaken = true;
