@@ -34,9 +34,7 @@ class Tabs {
   }
 }
 
-function closeSheet() {
-  document.body.classList.remove("sheet");
-}
+const closeSheet = () => document.body.classList.remove("sheet");
 
 /** Follows the theme of the page that embeds this one, and takes the keys. */
 function embed(parameters) {
