@@ -33,7 +33,7 @@ from getaway._getaway import (
     planners,
     signature,
 )
-from getaway.values import Decision, Move, Rules, SafeMoves, Solution, Threat, Verdict
+from getaway.values import Decision, Move, Rules, SafeMoves, Solution, Style, Threat, Verdict
 
 try:
     from getaway._getaway import Batch, Replay, Solver, safe_moves, solve
@@ -53,6 +53,7 @@ __all__ = [
     "Solution",
     "Solver",
     "State",
+    "Style",
     "Threat",
     "Verdict",
     "__version__",

@@ -30,7 +30,7 @@ from getaway.values import Move as Move
 from getaway.values import Rules as Rules
 from getaway.values import SafeMoves as SafeMoves
 from getaway.values import Solution as Solution
-from getaway.values import Style as _Style
+from getaway.values import Style as Style
 from getaway.values import Threat as Threat
 from getaway.values import Verdict as Verdict
 
@@ -47,6 +47,7 @@ __all__ = [
     "Solution",
     "Solver",
     "State",
+    "Style",
     "Threat",
     "Verdict",
     "__version__",
@@ -180,7 +181,9 @@ class Map:
         """Write the map to a new folder in the challenge's format: layout.png and meta.json.
 
         Raises:
-            ValueError: if `folder` exists, the format cannot represent the map, or writing fails.
+            FileExistsError: if `folder` exists.
+            OSError: if writing fails.
+            ValueError: if the format cannot represent the map.
         """
 
     def _repr_svg_(self) -> str | None:
@@ -333,7 +336,7 @@ class Game:
 
     def play(self, moves: _Moves, /) -> int:
         """Play moves, one per tick, and stop if the game ends. Return the number of moves played. A
-        blocked move counts as staying, but `moves` keeps its letter.
+        blocked move counts as staying.
 
         Raises:
             TypeError: if an item is not a `Move`, a number or a letter.
@@ -676,7 +679,7 @@ def generate_map(
     width: int | None = None,
     height: int | None = None,
     threats: int | None = None,
-    styles: Sequence[_Style] | None = None,
+    styles: Sequence[Style] | None = None,
 ) -> Map:
     """Generate a map; the same arguments give the same map on every machine.
 

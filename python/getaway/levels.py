@@ -85,8 +85,9 @@ class Level:
         removed.
 
         Raises:
-            ValueError: if `getaway.Map.save` fails.
-            OSError: if `level.json` or `certificate.txt` cannot be written.
+            FileExistsError: if `folder` exists.
+            OSError: if a file cannot be written.
+            ValueError: if the format cannot represent the map.
         """
         self.map.save(folder)
         values = {"no_jump": self.no_jump, "best_tick": self.best_tick, "moves": self.moves}

@@ -47,6 +47,12 @@ def test_a_plan_is_played_until_the_game_is_over() -> None:
     assert game.play("LL") == 0 and game.legal_moves == []
 
 
+def test_blocked_moves_are_recorded_as_staying() -> None:
+    played, stepped = drawing(), drawing()
+    assert played.play("UR") == 2 and [stepped.step(letter) for letter in "UR"] == [Move.STAY, Move.RIGHT]
+    assert played == stepped and played.moves == ".R"
+
+
 def test_states_are_values() -> None:
     game = drawing()
     state = game.state
@@ -66,7 +72,7 @@ def test_games_are_values_with_a_history() -> None:
     game.play("RLUD..")
     copies = [copy.copy(game), copy.deepcopy(game), pickle.loads(pickle.dumps(game)), game.copy()]
     for other in copies:
-        assert other == game and other.rules == game.rules and other.moves == "RLUD.." and other.name == "old-town"
+        assert other == game and other.rules == game.rules and other.moves == "RL...." and other.name == "old-town"
         other.step()
         assert other != game
     with pytest.raises(TypeError, match="unhashable"):
@@ -111,6 +117,10 @@ def test_maps_are_values(tmp_path: pathlib.Path) -> None:
     assert (made.width, made.height) == (15, 13)
     assert {threat.style for threat in Game(made).threats} <= {"owl", "deer"}
     made.save(tmp_path / "made")
+    with pytest.raises(FileExistsError, match="made already exists"):
+        made.save(tmp_path / "made")
+    with pytest.raises(OSError, match="cannot write"):
+        made.save(tmp_path / "made" / "meta.json" / "below")
     loaded = getaway.load_map(tmp_path / "made")
     assert loaded.rows == made.rows
     assert getaway.maps(tmp_path) == ["made"] and "roundabout" in getaway.maps(MAPS)

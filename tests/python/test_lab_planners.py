@@ -65,7 +65,7 @@ def test_a_planner_sees_whole_states_and_answers_in_any_form_of_a_move() -> None
 
     game = Game(MAPS / "old-town")
     Bot(scripted, budget_ms=60_000).play(game)
-    assert game.moves.startswith("RRRLL....")
+    assert game.moves.startswith("RR.LL....")
     again = Game(MAPS / "old-town")
     for state, move in zip(seen, game.moves):
         assert (state.tick, state.player, state.threats) == (again.tick, again.player, again.threats)

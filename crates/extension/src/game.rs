@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 
 #[cfg(feature = "lab")]
 use getaway::game::Direction;
-use getaway::game::{self, Move, Plan, PlayError, Position, Rules, Status, World};
+use getaway::game::{self, Action, Move, Plan, PlayError, Position, Rules, Status, World};
 use getaway::protocol::MessageWriter;
 
 use crate::convert::{catch_panic, clearer, to_python, type_name, value_error, variant, without_gil};
@@ -318,9 +318,13 @@ impl Game {
     }
 
     pub fn play_plan(&mut self, plan: &[Move]) -> usize {
-        let played = self.board.world.play_moves(&mut self.state, plan);
-        self.moves.extend_from_slice(&plan[..played]);
-        played
+        let before = self.moves.len();
+        for player_move in plan {
+            let command = player_move.direction().map(Action::Move);
+            let Ok(made) = self.board.world.play_command(&mut self.state, command.as_slice()) else { break };
+            self.moves.push(made);
+        }
+        self.moves.len() - before
     }
 }
 
@@ -383,7 +387,7 @@ impl Game {
     }
 
     /// Play moves, one per tick, and stop if the game ends. Return the number of moves played. A
-    /// blocked move counts as staying, but `moves` keeps its letter.
+    /// blocked move counts as staying.
     ///
     /// Raises:
     ///     TypeError: if an item is not a `Move`, a number or a letter.

@@ -1,7 +1,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyFileNotFoundError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
@@ -107,7 +107,9 @@ impl Map {
     /// Write the map to a new folder in the challenge's format: layout.png and meta.json.
     ///
     /// Raises:
-    ///     ValueError: if `folder` exists, the format cannot represent the map, or writing fails.
+    ///     FileExistsError: if `folder` exists.
+    ///     OSError: if writing fails.
+    ///     ValueError: if the format cannot represent the map.
     fn save(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
         without_gil(py, || self.map.save(folder))?.map_err(map_error)
     }
@@ -159,6 +161,8 @@ fn map_error(error: MapError) -> PyErr {
         MapError::NoMap { .. } | MapError::NoFolder { .. } | MapError::NoFile { .. } | MapError::UnknownName { .. } => {
             PyFileNotFoundError::new_err(error.to_string())
         }
+        MapError::Exists { .. } => PyFileExistsError::new_err(error.to_string()),
+        MapError::Write { .. } => PyOSError::new_err(error.to_string()),
         _ => value_error(error),
     }
 }
