@@ -210,7 +210,7 @@ def generate(
             skipped.
         threads: number of maps that are solved at the same time, by default one per processor. It
             does not change the levels.
-        progress: whether to write a line to standard error every few seconds.
+        progress: whether to write a line to standard error after a map, at most every ten seconds.
         map_options: options of `getaway.generate_map`, such as `kind`, `width` and `threats`.
 
     Raises:
