@@ -1004,7 +1004,7 @@ def main():
     parser.add_argument("--jobs", type=count, default=1, metavar="N", help="number of processes")
     args = parser.parse_args()
     if args.map and not args.map.is_file():
-        parser.error(f"{args.map}: no such file")
+        parser.error(f"{args.map}: no such file: expected a map as text")
     paths = []
     for path in args.files or [HERE / "records"]:
         if path.is_dir():
