@@ -11,11 +11,12 @@ case ${1:-} in
         ;;
 esac
 here=$(cd -- "$(dirname -- "$0")" && pwd)
+program=${CARGO_TARGET_DIR:-$here/target}/release/getaway
+[ -x "$program" ] || echo 'building the program' >&2
 # Building getaway-extension too gives the common dependencies the same features as in run.sh, so that
 # cargo does not build them again. The variable, which maturin also sets, avoids linking libpython.
 PYO3_BUILD_EXTENSION_MODULE=1 cargo build --quiet --release --manifest-path "$here/Cargo.toml" \
     --package getaway-cli --package getaway-extension
-program=${CARGO_TARGET_DIR:-$here/target}/release/getaway
 variant=
 for argument; do
     case $argument in

@@ -10,6 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/environment.sh
 
 case ${1:-} in
+  -h | --help) echo 'Usage: tools/playground.sh [--page | --test]: builds the playground in target/playground'; exit ;;
   '' | --page | --test) ;;
   *) echo "error: $1: unknown option (expected --page or --test)" >&2; exit 2 ;;
 esac
@@ -35,6 +36,7 @@ if [ "${1:-}" = --page ]; then
   exit
 fi
 
+echo 'building the engine (several minutes the first time)'
 if command -v rustup >/dev/null && rustup component add rust-src >/dev/null 2>&1; then
   "${build[@]}"
 elif command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
