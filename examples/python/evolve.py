@@ -116,7 +116,7 @@ def evolve(generations: int, seed: int, path: Path | None) -> Floats:
                 if path:
                     save(best, path)
             elapsed = time.perf_counter() - begin
-            print(f"generation {generation:3}: mean final tick {ticks.mean():6.1f} in training, {tick:6.1f} in validation, {elapsed:5.0f} s", flush=True)
+            print(f"generation {generation:3}: mean final tick {ticks.mean():6.1f} in training, {tick:6.1f} in validation, {elapsed:4.0f} s", flush=True)
     return best
 
 
