@@ -64,7 +64,7 @@ struct Meta {
 #[non_exhaustive]
 pub enum MapError {
     /// The map does not exist.
-    #[error("{}: no such map: expected a folder with {LAYOUT_FILE} and {META_FILE}, a PNG or a text file", .path.display())]
+    #[error("{}: no such file or folder: expected a map, as a folder with {LAYOUT_FILE} and {META_FILE}, a PNG or a text file", .path.display())]
     NoMap {
         /// The path that was tried.
         path: PathBuf,

@@ -84,12 +84,12 @@ def test_solution_can_be_replayed_to_its_score() -> None:
         (lambda: getaway.Bot().next_action(b"\xff"), ValueError, "invalid UTF-8 at byte 0: expected JSON"),
         (lambda: getaway.Bot().next_action({"tick": {1, 2}}), TypeError, "not JSON serializable"),
         (lambda: getaway.Bot().next_action(3), TypeError, "expected str, bytes or dict, found int"),  # type: ignore[arg-type]
-        (lambda: getaway.Game("no/such/map"), FileNotFoundError, "no such map"),
+        (lambda: getaway.Game("no/such/map"), FileNotFoundError, "no such file or folder"),
         (lambda: getaway.Game("no-such-map"), FileNotFoundError, "no map named no-such-map"),
         (lambda: getaway.Game.parse("P?"), ValueError, "expected one of # "),
         (lambda: getaway.Game.parse("P").step(1.5), TypeError, "expected a Move, its number or letter, a dict, a list of dicts or None"),  # type: ignore[arg-type]
         (lambda: getaway.solve(getaway.Game.parse("P"), no_jump=True), ValueError, "no_jump: expected a game or state of the no-jump variant, found the standard variant"),
-        (lambda: getaway.solve("no/such/map"), FileNotFoundError, "no such map"),
+        (lambda: getaway.solve("no/such/map"), FileNotFoundError, "no such file or folder"),
     ],
 )
 def test_errors_are_exceptions_with_a_message(call: object, error: type[Exception], text: str) -> None:

@@ -260,7 +260,7 @@ def doubled(levels: int) -> list[Any]:
         (lambda: Batch(PATHS[0], 4, observation="pixels"), ValueError, "observation: expected 'compact'"),
         (lambda: Batch(PATHS[0], 4, window=4), ValueError, "window: expected an odd number from 1 to 63, found 4"),
         (lambda: Batch(PATHS[0], 4, window=65), ValueError, "window: expected an odd number from 1 to 63, found 65"),
-        (lambda: Batch("no/such/map", 4), FileNotFoundError, "no such map"),
+        (lambda: Batch("no/such/map", 4), FileNotFoundError, "no such file or folder"),
         (lambda: Batch(PATHS[0], 4)[4], IndexError, "game 4: expected an index from -4 to 3"),
         (lambda: Batch(PATHS[0], 4).__setitem__(0, Game(PATHS[1]).state), ValueError, "expected a state with the map"),
     ],
@@ -357,7 +357,7 @@ def test_options_of_reset_change_the_map_and_the_rules() -> None:
 
 def test_reset_with_a_refused_map_keeps_the_map_and_the_rules() -> None:
     envs = getaway.gymnasium.ChaseVectorEnv(2, PATHS[0])
-    with pytest.raises(FileNotFoundError, match="no such map"):
+    with pytest.raises(FileNotFoundError, match="no such file or folder"):
         envs.reset(options={"map": "no/such/map", "no_jump": True})
     envs.reset(options={"rules": None})
     assert envs.get_attr("state") == (Game(PATHS[0]).state,) * 2

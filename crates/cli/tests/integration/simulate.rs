@@ -81,7 +81,7 @@ fn unknown_map_is_rejected_before_playing() {
     let folder = tempfile::tempdir().expect("a folder");
     let missing = folder.path().join("missing");
     for (args, expected) in [
-        (vec![missing.to_str().expect("text")], "no such map"),
+        (vec![missing.to_str().expect("text")], "no such file or folder"),
         (vec!["nowhere-at-all"], "no map named nowhere-at-all"),
         (vec!["roundabout", "--maps", missing.to_str().expect("text")], "no such folder"),
         (vec!["roundabout", "--jump"], "unexpected argument '--jump'"),
