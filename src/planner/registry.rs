@@ -47,6 +47,9 @@ pub const NAMES: [(&str, &str); PLANNERS.len()] = {
 /// The name of the default planner.
 pub const DEFAULT_NAME: &str = "survival";
 
+/// Spaces, slashes and dots occur in the commands of bots, but not in the names of planners.
+const PROGRAM_HINT: &str = " (a program is exec:COMMAND or pipe:COMMAND)";
+
 /// The error if a text does not specify a planner, or if a planner cannot limit its evaluations.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -54,7 +57,7 @@ pub enum PlannerError {
     /// The text is neither a name nor an expression.
     #[error(
         "no planner named {name}{}: expected one of {}, or an expression such as select(0.2, simulate(greedy))",
-        did_you_mean(.name, NAMES.map(|(name, _)| name)),
+        if .name.contains([' ', '/', '.']) { PROGRAM_HINT.to_owned() } else { did_you_mean(.name, NAMES.map(|(name, _)| name)) },
         NAMES.map(|(name, _)| name).join(", ")
     )]
     Unknown {
