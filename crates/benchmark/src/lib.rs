@@ -50,7 +50,7 @@ pub enum BenchmarkError {
         /// The reason why the content is invalid.
         why: String,
     },
-    #[error("{what} {name}: the benchmark has no such {what}")]
+    #[error("{what} {name}: the benchmark has no such {what} (instances.jsonl lists all)")]
     Unknown {
         /// `instance` or `track`.
         what: &'static str,

@@ -133,7 +133,7 @@ fn connect(url: &str, is_stopped: &dyn Fn() -> bool) -> Result<Connection, Bridg
             Err(_) if Instant::now() < deadline && !is_stopped() => {
                 std::thread::sleep(CONNECT_INTERVAL);
             }
-            Err(reason) => return Err(error(reason.to_string())),
+            Err(reason) => return Err(error(format!("{reason} (`getaway serve` starts a server)"))),
         }
     };
     socket::connect(request()?, stream, is_stopped).map_err(|reason| error(reason.to_string()))

@@ -31,7 +31,7 @@ pub enum LadderError {
     Journal(JournalError),
     #[error(transparent)]
     Series(#[from] SeriesError),
-    #[error("no entrants: expected --add NAME=PLANNER")]
+    #[error("no entrants: expected --add NAME=PLANNER, or the folder of an existing ladder")]
     Empty,
 }
 

@@ -69,7 +69,7 @@ impl PositionalMaps {
             return Ok(());
         }
         let options: Vec<String> = self.positional.iter().map(|map| format!("--map {}", shell_quoted(map))).collect();
-        Err(invalid!("{}: maps are given as {}", self.positional.join(" "), options.join(" ")))
+        Err(invalid!("{}: maps are given as {}, planners with --planner", self.positional.join(" "), options.join(" ")))
     }
 }
 
