@@ -9,7 +9,7 @@ use clap::{ArgGroup, Args};
 use rayon::prelude::*;
 
 use getaway::bot::BotOptions;
-use getaway::game::{State, World};
+use getaway::game::{LAST_TICK, State, World};
 use getaway::map::Map;
 use getaway::planner::{Budget, DEFAULT_NAME, PlannerHost};
 use getaway::recording::WireNotes;
@@ -232,8 +232,11 @@ fn replay(args: &ViewArgs, source: &Source, host: Option<&dyn PlannerHost>) -> R
                 return Err(invalid!("--planner {HUMAN} plays on the page: expected no output file"));
             }
             let (world, mut player) = world_and_player(args, map, host)?;
-            let mut states = Vec::new();
-            play(&args.bot, &mut player, &world, |state, _| states.push(state.clone()))?;
+            let (mut states, progress) = (Vec::new(), Progress::of(LAST_TICK.into(), "ticks"));
+            play(&args.bot, &mut player, &world, |state, _| {
+                progress.inc(1);
+                states.push(state.clone());
+            })?;
             Ok(Replay::of_states(&map.name, Entrant::parse(&args.planner).label(), &world, &states))
         }
     }
@@ -252,8 +255,7 @@ fn ensure_ffmpeg(path: &Path) -> Result {
 fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>> {
     let make = || {
         let folder = tempfile::tempdir()?;
-        let from = folder.path().join("animation.gif");
-        let to = folder.path().join(path.file_name().unwrap_or_default());
+        let (from, to) = (folder.path().join("input.gif"), folder.path().join(path.file_name().unwrap_or_default()));
         fs::write(&from, animation)?;
         let mut ffmpeg = Command::new("ffmpeg");
         ffmpeg.args(["-loglevel", "error", "-y", "-i"]).arg(&from);
@@ -305,9 +307,8 @@ fn show(args: &ViewArgs, source: &Source, host: Option<&dyn PlannerHost>, out: &
             let (world, mut player) = world_and_player(args, map, host)?;
             let (world, live) = (Arc::new(world), Arc::new(LiveReplay::default()));
             live.begin(&map.name, Entrant::parse(&args.planner).label(), Arc::clone(&world));
-            let shown = Arc::clone(&live);
             // If `play` fails, the page shows the states before the failure.
-            let bot = args.bot.clone();
+            let (shown, bot) = (Arc::clone(&live), args.bot.clone());
             let show = move |state: &State, wire: Option<&WireNotes>| {
                 live.push(state);
                 wire.into_iter().for_each(|wire| live.note(wire));
@@ -336,6 +337,5 @@ fn show(args: &ViewArgs, source: &Source, host: Option<&dyn PlannerHost>, out: &
 /// Opens the browser. Ignores errors, because the user can open the printed address.
 fn open(url: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let mut command = Command::new(program);
-    let _ = command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let _ = Command::new(program).arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
 }
