@@ -111,7 +111,7 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
         let report = json!({ "folder": name, "states": states, "shards": shards, "kept": kept });
         return Ok(write_line(out, &report)?);
     }
-    let kept = if kept > 0 { format!(", {kept} of them from earlier runs") } else { String::new() };
+    let kept = if kept > 0 { format!(", {} from earlier runs", count(kept, "shard")) } else { String::new() };
     out.say(format!("{name}: {} in {}{kept}", count(states as usize, "state"), count(shards, "shard")))
 }
 

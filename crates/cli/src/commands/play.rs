@@ -13,7 +13,7 @@ use getaway_arena::{Answer, Entrant, ExternalRecord, PlayedGame, Player, PlayerS
 use getaway_runs::stats::nearest_rank;
 
 use crate::arguments::{BotArgs, BudgetArgs, MapArgs, RulesArgs, bot_failure, integer, seed, world_of};
-use crate::output::{OutputArgs, Progress, Say, ending};
+use crate::output::{OutputArgs, Progress, Say, count, ending};
 use crate::{CliError, Result, failed, invalid, memory};
 
 /// Play a whole game locally
@@ -212,9 +212,9 @@ fn write_report(report: &Report, status: Status, out: &mut impl Write) -> Result
     if let Some(ExternalRecord { commands, missed_ticks, late_commands, invalid_commands, mistakes, .. }) =
         &report.external
     {
+        let invalid = count(*invalid_commands as usize, "invalid message");
         out.say(format!(
-            "{commands} commands, {missed_ticks} ticks without a command, {late_commands} late commands, \
-             {invalid_commands} messages that are not commands"
+            "{commands} commands, {missed_ticks} ticks without a command, {late_commands} late commands, {invalid}"
         ))?;
         if !mistakes.is_empty() {
             out.say(mistakes.words())?;
