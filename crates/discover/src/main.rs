@@ -31,8 +31,10 @@ const LEADERS: usize = 3;
 
 const EXAMPLES: &str = "Examples:
   getaway-discover --count                                    3155 candidates
-  getaway-discover --problem morpion-4d --budget-evals 50 --plays 2 --operators 2 --unseen 20
-  getaway-discover --problem survival --no-jump --resume discovery.jsonl --report discovery.html";
+  getaway-discover --problem morpion-4d --budget-evals 50 --plays 2 \\
+      --operators 2 --unseen 20
+  getaway-discover --problem survival --no-jump --resume discovery.jsonl \\
+      --report discovery.html";
 
 /// Look for the best search algorithm for a problem: a bandit tries thousands of expressions
 ///
@@ -279,6 +281,7 @@ fn write_report(report: &DiscoveryReport, out: &mut impl Write) -> Result<(), Cl
     let Some(first) = report.comparisons.first() else { return Ok(()) };
     writeln!(out, "\n{} against", first.left)?;
     let comparisons = report.comparisons.iter().map(|row| {
+        let p = row.p_corrected;
         let bound = |bound: fn(&Interval) -> f64| {
             or_dash(row.difference.as_ref().map(|interval| format!("{:.3}", bound(interval))))
         };
@@ -290,7 +293,7 @@ fn write_report(report: &DiscoveryReport, out: &mut impl Write) -> Result<(), Cl
             ("WINS", row.wins.to_string()),
             ("TIES", row.ties.to_string()),
             ("LOSSES", row.losses.to_string()),
-            ("P CORRECTED", format!("{:.2e}", row.p_corrected)),
+            ("P CORRECTED", if p < 0.01 { format!("{p:.1e}") } else { format!("{p:.2}") }),
         ]
     });
     write_table(comparisons, out)
@@ -306,11 +309,11 @@ mod tests {
     #[test]
     fn documented_commands_are_valid() {
         let pages = [include_str!("../../../docs/discovery.md"), include_str!("../../../docs/records/discovery.md")];
-        let text = pages.concat().replace("\\\n", "");
+        let (text, examples) = (pages.concat().replace("\\\n", ""), EXAMPLES.replace("\\\n      ", ""));
         let commands =
             text.lines().filter_map(|line| line.strip_prefix("cargo run --release --package getaway-discover -- "));
         let examples =
-            EXAMPLES.lines().filter_map(|line| line.trim().strip_prefix("getaway-discover ")?.split("   ").next());
+            examples.lines().filter_map(|line| line.trim().strip_prefix("getaway-discover ")?.split("   ").next());
         let commands: Vec<&str> = commands.chain(examples).collect();
         assert_eq!(commands.len(), 14);
         for command in commands {
