@@ -144,17 +144,30 @@ fn connect(url: &str, is_stopped: &dyn Fn() -> bool) -> Result<Connection, Bridg
 mod tests {
     use std::io::Write;
     use std::net::TcpListener;
+    use std::thread::JoinHandle;
+
+    use tungstenite::{Message, WebSocket};
 
     use super::*;
 
-    #[test]
-    fn invalid_data_from_the_server_is_an_error() {
+    /// Accepts one bot in a thread. Returns the address, and after its registration the result of `serve`.
+    fn serve_one<T: Send + 'static>(
+        serve: impl FnOnce(WebSocket<TcpStream>) -> T + Send + 'static,
+    ) -> (String, JoinHandle<T>) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let url = format!("ws://{}", listener.local_addr().expect("an address"));
         let server = std::thread::spawn(move || {
             let (connection, _) = listener.accept().expect("a connection");
             let mut socket = tungstenite::accept(connection).expect("a websocket");
             socket.read().expect("a registration");
+            serve(socket)
+        });
+        (url, server)
+    }
+
+    #[test]
+    fn invalid_data_from_the_server_is_an_error() {
+        let (url, server) = serve_one(|mut socket| {
             socket.get_mut().write_all(&[0xff, 0]).expect("a connection");
             socket
         });
@@ -167,13 +180,8 @@ mod tests {
 
     #[test]
     fn byte_order_mark_does_not_reach_the_bot() {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
-        let url = format!("ws://{}", listener.local_addr().expect("an address"));
-        let server = std::thread::spawn(move || {
-            let (connection, _) = listener.accept().expect("a connection");
-            let mut socket = tungstenite::accept(connection).expect("a websocket");
-            socket.read().expect("a registration");
-            socket.send(tungstenite::Message::text("\u{feff}{}")).expect("a connection");
+        let (url, server) = serve_one(|mut socket| {
+            socket.send(Message::text("\u{feff}{}")).expect("a connection");
             socket.read().map(|answer| answer.to_string())
         });
         let register = Register { token: None, team_name: None };
