@@ -19,7 +19,7 @@ const WORDS: usize = 2;
 /// The number of targets from which one search starts.
 const TARGETS: usize = 64 * WORDS;
 /// At most this many bytes of a table are prepared at a time.
-const PREPARED_BYTES: usize = 8 << 20;
+const PREPARED_BYTES: usize = 1 << 20;
 /// On maps with at most this many tiles, each step of a search looks at all tiles. On larger maps, a
 /// step lists the tiles beside those that the search has just reached, unless these are more than a
 /// third of all tiles.
