@@ -226,7 +226,7 @@ def generate(
     threads = threads or os.cpu_count() or 1
     maps = candidates(split, seed, **map_options)
     missed, tried, start = 0, 0, time.monotonic()
-    shown = start + _PROGRESS_S - _FIRST_PROGRESS_S
+    shown = start - _PROGRESS_S + _FIRST_PROGRESS_S
     with ThreadPoolExecutor(threads) as pool:
         # The maps are judged in order, so the number of threads does not matter.
         jobs: deque[Future[Level | None]] = deque()
@@ -244,8 +244,7 @@ def generate(
                     shown = time.monotonic()
                     print(f"{len(levels)} of {count} levels from {tried} maps after {shown - start:.0f} s", file=sys.stderr)
         finally:
-            for job in jobs:
-                job.cancel()
+            pool.shutdown(cancel_futures=True)
     return levels
 
 

@@ -268,10 +268,14 @@ def test_safe_moves_of_a_batch_equal_those_of_its_states() -> None:
     assert pickle.loads(pickle.dumps(found)).outcomes.shape == (4, 5)
 
 
-def test_levels_have_certified_best_ticks_and_environments_report_regret(tmp_path: Path) -> None:
+def test_levels_have_certified_best_ticks_and_environments_report_regret(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(levels, "_FIRST_PROGRESS_S", 0.0)
     options: dict[str, Any] = {"no_jump": True, "width": 7, "height": 7, "threats": 3, "budget_ticks": 400_000}
     made = levels.generate(3, split="test", seed=1, best_tick=(50, 2000), **options)
     assert made[:1] == levels.generate(1, split="test", seed=1, best_tick=(50, 2000), **options)
+    assert " of 3 levels from 1 maps after " in capsys.readouterr().err
     for level in made:
         assert levels.split_of(level.map) == "test" and level.certificate is not None
         game = level.game()
