@@ -34,7 +34,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    raise ImportError("getaway.dataset needs NumPy: pip install numpy")
+
 import numpy.typing as npt
 
 __all__ = ["BLOCKED", "DOOMED", "SURVIVES", "UNDECIDED", "describe", "load", "to_parquet"]
@@ -144,11 +148,9 @@ def main() -> int:
     folder = parser.parse_args().folder
     try:
         print(to_parquet(folder))
-    except ImportError:
-        print("error: pyarrow is not installed (pip install pyarrow)", file=sys.stderr)
-        return 2
-    except (ValueError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
+    except (ImportError, ValueError, OSError) as error:
+        advice = " (pip install pyarrow)" if isinstance(error, ImportError) else ""
+        print(f"error: {error}{advice}", file=sys.stderr)
         return 2
     return 0
 

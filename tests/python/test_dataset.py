@@ -110,7 +110,7 @@ def test_parquet_needs_pyarrow_or_has_the_same_records(judged: Path) -> None:
     try:
         from pyarrow import parquet
     except ImportError:
-        assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith("error: pyarrow is not installed")
+        assert (done.returncode, done.stdout) == (2, "") and done.stderr.endswith("(pip install pyarrow)\n")
         return
     assert done.returncode == 0, done.stderr
     table = parquet.read_table(judged / "dataset.parquet").to_pydict()
@@ -119,3 +119,13 @@ def test_parquet_needs_pyarrow_or_has_the_same_records(judged: Path) -> None:
     assert done.stdout == f"{judged / 'dataset.parquet'}\n"
     with pytest.raises(ValueError, match="no-such-folder/dataset.jsonl: expected the description of a dataset"):
         dataset.to_parquet(judged / "no-such-folder")
+
+
+@pytest.mark.parametrize(
+    ("module", "package"), [("dataset", "numpy"), ("gymnasium", "gymnasium"), ("stable_baselines3", "stable_baselines3")]
+)
+def test_module_without_its_package_says_how_to_install_it(module: str, package: str) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None; import getaway; getaway.{module}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=TIMEOUT_S)
+    last = done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and last.startswith(f"ImportError: getaway.{module} needs ") and "pip install" in last
