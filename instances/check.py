@@ -1029,7 +1029,7 @@ def main():
                 os._exit(0)
             os.write(2, f"check.py: cannot write to standard output: {error.strerror}\n".encode())
             os._exit(2)
-    print(f"{counts[True]} {'certificates' if args.map else 'records'} hold, {counts[False]} are refused, {counts[None]} were not checked")
+    print(f"{counts[True]} confirmed, {counts[False]} refused, {counts[None]} not checked")
     return 1 if counts[False] else 0
 
 

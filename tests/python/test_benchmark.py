@@ -31,7 +31,7 @@ def test_both_checkers_refuse_wrong_rules(getaway_program: Path, tmp_path: Path,
     own = [str(getaway_program), "benchmark", "check", "--benchmark", str(BENCHMARK), str(path)]
     for command in (own, [sys.executable, str(BENCHMARK / "check.py"), str(path)]):
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
-        assert (done.returncode, "0 records hold, 1 are refused" in done.stdout) == (1, True), done
+        assert (done.returncode, "confirmed, 1 refused" in done.stdout) == (1, True), done
 
 
 def test_records_are_checked_from_the_command_line() -> None:
@@ -40,7 +40,7 @@ def test_records_are_checked_from_the_command_line() -> None:
     command = [sys.executable, str(BENCHMARK / "check.py"), "--lines", *map(str, records[:2])]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "2 records hold, 0 are refused, 0 were not checked"
+    assert done.stdout.splitlines()[-1] == "2 confirmed, 0 refused, 0 not checked"
 
 
 def test_certificate_is_checked_with_its_map(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_certificate_is_checked_with_its_map(tmp_path: Path) -> None:
     proof.write_text(record.split("\n", 3)[3], "utf-8")
     other = json.loads((BENCHMARK / "instances.jsonl").read_text("utf-8").splitlines()[0])
     own = next(json.loads(line) for line in (BENCHMARK / "instances.jsonl").read_text("utf-8").splitlines() if "labyrinth-15x13-250-00-jump" in line)
-    for map, code, end in ((own["map"], 0, "1 certificates hold, 0 are refused"), (other["map"], 1, "0 certificates hold, 1 are refused")):
+    for map, code, end in ((own["map"], 0, "1 confirmed, 0 refused"), (other["map"], 1, "0 confirmed, 1 refused")):
         command = [sys.executable, str(BENCHMARK / "check.py"), "--lines", "--map", str(BENCHMARK / map), str(proof)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
         assert (done.returncode, end in done.stdout) == (code, True), done

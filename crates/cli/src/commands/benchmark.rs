@@ -120,11 +120,11 @@ pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result {
 }
 
 /// Checks records, and calls `act` with each correct record. `act` returns a text to print, if any, or
-/// the reason why it refuses the record. `words` describe the records with a text and the refused ones.
+/// the reason why it refuses the record. `passed_word` describes the records with a text.
 fn check_all(
     files: &[PathBuf],
     benchmark: &Benchmark,
-    words: [&str; 2],
+    passed_word: &str,
     out: &mut impl Write,
     mut act: impl FnMut(Record) -> Result<Result<Option<String>, String>>,
 ) -> Result {
@@ -143,7 +143,7 @@ fn check_all(
         }
         checked.unwrap_or_else(Some).map_or(Ok(()), |text| out.say(text))?;
     }
-    writeln!(out, "{} {}, {refused} {}", count(passed, "record"), words[0], words[1])?;
+    writeln!(out, "{} {passed_word}, {refused} refused", count(passed, "record"))?;
     if refused > 0 {
         return Err(failed!("{} refused", count(refused, "record")));
     }
@@ -153,7 +153,7 @@ fn check_all(
 fn check(files: &[PathBuf], benchmark: &Benchmark, out: &mut impl Write) -> Result {
     let all = [benchmark.folder.join("records")];
     let files = if files.is_empty() { &all } else { files };
-    check_all(files, benchmark, ["hold", "are refused"], out, |Record { instance, certificate, .. }| {
+    check_all(files, benchmark, "confirmed", out, |Record { instance, certificate, .. }| {
         let (line, bound) = (certificate.final_tick, certificate.bound_tick);
         Ok(Ok(Some(format!("{instance}: line {line}, bound {bound}"))))
     })
@@ -259,7 +259,7 @@ fn improved(benchmark: &Benchmark, new: Record) -> Result<Option<(Record, &'stat
 
 fn submit(files: &[PathBuf], benchmark: &Benchmark, out: &mut impl Write) -> Result {
     let records = benchmark.folder.join("records");
-    check_all(files, benchmark, ["improved", "refused"], out, |new| {
+    check_all(files, benchmark, "improved", out, |new| {
         let improved = improved(benchmark, new);
         if let Ok(Some((record, _))) = &improved {
             record.save(&records)?;

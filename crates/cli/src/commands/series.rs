@@ -260,6 +260,9 @@ impl<'a> SeriesRun<'a> {
         if args.json {
             writeln!(out, "{json}")?;
         } else {
+            if let (Some(path), Ok(())) = (report, &written) {
+                out.say(format!("report: {}, and beside it a .csv of the games and a .json", path.display()))?;
+            }
             out.say(format!("{start}{}", self.heading()))?;
             write_results(judgement, &planners, &external, out)?;
         }
@@ -302,10 +305,7 @@ impl<'a> SeriesRun<'a> {
 
     fn facts(&self) -> Vec<(&'static str, String)> {
         let SeriesOptions { rules, budget, .. } = self.series.options;
-        let commit = match env!("GETAWAY_COMMIT") {
-            "" => "unknown",
-            commit => commit,
-        };
+        let commit = Some(env!("GETAWAY_COMMIT")).filter(|commit| !commit.is_empty()).unwrap_or("unknown");
         let rules = match rules {
             rules if rules == Rules::BLITZ_2025 => "the server's".to_owned(),
             rules if rules == Rules::NO_JUMP => "the server's, without jumping".to_owned(),
