@@ -1,4 +1,5 @@
 use std::io::{Read, Write};
+use std::net::Shutdown;
 use std::time::Instant;
 
 use getaway_server::{ServerOptions, limits};
@@ -91,8 +92,10 @@ fn bots_play_in_order_of_arrival() {
         }
         waiting.push(client);
     }
-    let gone = waiting.remove(1);
-    drop(gone);
+    let mut gone = waiting.remove(1);
+    gone.socket.get_ref().shutdown(Shutdown::Write).unwrap();
+    // The server closes the connection once the bot has lost its place.
+    while gone.socket.read().is_ok() {}
     let mut rude = waiting.remove(1);
     waiting[0].command(1, json!([]));
     rude.send(json!({"type": "REGISTER", "teamName": "rude"}));
