@@ -37,10 +37,6 @@ impl Learning {
         self.learnt.is_some()
     }
 
-    pub fn has_learner(&self) -> bool {
-        self.learner.is_some()
-    }
-
     pub fn keep(&mut self, observation: &Observation) {
         let last_tick = self.log.last().map(|last| last.tick);
         if self.has_stopped || last_tick == Some(observation.tick) {

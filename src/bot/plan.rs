@@ -12,7 +12,7 @@
 //! All but the first two need the default planner. Another planner decides alone.
 //!
 //! The threats' next moves are in doubt if the bot has learnt rules in this game, if earlier games
-//! cast doubt on the rules, or after an unexpected move that the bot is still trying to explain.
+//! cast doubt on the rules, or after an unexpected move.
 
 use std::cell::Cell;
 
@@ -53,22 +53,20 @@ enum Doubt {
     None,
     /// The threats' hidden memories, because the bot joined or rejoined a running game.
     Memories,
-    /// The threats' next moves, because the rules are in doubt, or because several hidden states are
-    /// possible while the learner is looking for rules that explain an unexpected move.
+    /// The threats' next moves, because the rules are in doubt, or because a threat has made an
+    /// unexpected move in this game.
     Moves,
 }
 
 impl Doubt {
     fn assess(tracker: &Tracker, options: &BotOptions, learning: &Learning) -> Self {
-        let beliefs = &tracker.beliefs;
-        if options.doubts_rules || learning.has_learnt() {
+        let is_surprised = tracker.beliefs.mispredictions().iter().any(|&count| count > 0);
+        if options.doubts_rules || learning.has_learnt() || is_surprised {
             Self::Moves
-        } else if !beliefs.is_ambiguous() {
-            Self::None
-        } else if beliefs.mispredictions().iter().any(|&count| count > 0) {
-            if learning.has_learner() { Self::Moves } else { Self::None }
+        } else if tracker.has_joined() && tracker.beliefs.is_ambiguous() {
+            Self::Memories
         } else {
-            if tracker.has_joined() { Self::Memories } else { Self::None }
+            Self::None
         }
     }
 }
