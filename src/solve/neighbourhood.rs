@@ -22,9 +22,10 @@ impl NeighbourhoodSearch {
 
     /// Improves `best`, the longest known line from `root`, until it is optimal or the budget is
     /// used up. A line of the same length replaces it, so that the next search starts elsewhere.
+    /// Without a line, searches from `root`.
     pub fn advance(&mut self, world: &World, root: &State, best: &mut Solution, meter: &mut BudgetMeter) {
-        while !best.is_optimal() && !best.moves.is_empty() && meter.check().is_ok() {
-            let kept = best.moves.len() - self.ticks_back(best.moves.len());
+        while !best.is_optimal() && meter.check().is_ok() {
+            let kept = best.moves.len().saturating_sub(self.ticks_back(best.moves.len().max(1)));
             let mut state = root.clone();
             world.play_moves(&mut state, &best.moves[..kept]);
             let found = self.search.solve(world, &state, meter.remaining().and(Budget::ticks(FIRST_WORK)));
@@ -46,13 +47,13 @@ impl NeighbourhoodSearch {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
-    use crate::game::{LAST_TICK, Move, Rules, Style};
+    use crate::game::{LAST_TICK, Layout, Move, Rules, Style};
     use crate::map::{GeneratorKind, GeneratorOptions, generate};
 
-    #[test]
-    fn line_grows_until_it_survives() {
+    /// A maze with more threats than the model of the prover can hold.
+    pub fn crowded_maze() -> World {
         let options = GeneratorOptions {
             kind: GeneratorKind::Maze,
             width: 21,
@@ -61,8 +62,12 @@ mod tests {
             styles: Style::ALL.to_vec(),
             braid_permille: 1000,
         };
-        let layout = generate(&options, 3).expect("a map").layout;
-        let world = World::new(&layout, &Rules::NO_JUMP).expect("a world");
+        World::new(&generate(&options, 3).expect("a map").layout, &Rules::NO_JUMP).expect("a world")
+    }
+
+    #[test]
+    fn line_grows_until_it_survives() {
+        let world = crowded_maze();
         let root = world.start();
         let mut end = root.clone();
         let waiting = [Move::Stay; LAST_TICK as usize];
@@ -78,6 +83,16 @@ mod tests {
             assert!(state.tick() == best.final_tick && best.final_tick >= before);
         }
         assert_eq!(best.final_tick, LAST_TICK + 1);
+    }
+
+    #[test]
+    fn search_without_a_line_uses_its_budget() {
+        let layout = Layout::parse("P....\n.#.#.\n....S").expect("a drawing");
+        let world = World::new(&layout, &Rules::BLITZ_2025).expect("a world");
+        let (root, mut best) = (world.start(), Solution::unknown(1));
+        let mut meter = BudgetMeter::new(Budget::ticks(100));
+        NeighbourhoodSearch::new(SolverOptions::default()).advance(&world, &root, &mut best, &mut meter);
+        assert!(meter.ticks() >= 100 && !best.moves.is_empty(), "{} ticks", meter.ticks());
     }
 
     #[test]

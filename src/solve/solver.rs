@@ -173,8 +173,7 @@ impl Solver {
 
     /// Runs the next job. Returns false if the queue is empty.
     fn run(&mut self, world: &World, root: &State, meter: &mut BudgetMeter) -> bool {
-        let aimed = with_prover!(&mut self.bounds, prover => prover.aim(&self.best, &mut self.queue, meter), Ok(()));
-        if aimed.is_err() {
+        if with_prover!(&mut self.bounds, prover => prover.aim(&self.best, &mut self.queue, meter), Ok(())).is_err() {
             return true;
         }
         let has_targets = self.target_tick(Aim::Near).is_some();

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::game::{Layout, Rules};
+use crate::solve::neighbourhood::tests::crowded_maze;
 use crate::solve::{Verdict, judge_moves};
 
 fn world(drawing: &str) -> World {
@@ -143,4 +144,18 @@ fn last_tick_is_survived_by_every_move() {
     assert_eq!(verdicts.len(), 2);
     let over = world.after(&state, Move::Stay);
     assert!(judge_moves(&world, &over, SolverOptions::default(), Budget::UNLIMITED).is_empty());
+}
+
+/// In play, only every other decision begins with the survival search. So after a move off the line,
+/// the solver may have no line.
+#[test]
+fn solver_in_play_ends_without_a_line() {
+    let world = crowded_maze();
+    let mut solver = Solver::for_play(SolverOptions::default());
+    let mut state = world.start();
+    while state.tick() < 6 && !state.is_over() {
+        let best = solver.solve(&world, &state, Budget::ticks(200_000));
+        let other = world.moves(&state).find(|other| best.moves.first() != Some(other)).expect("two moves");
+        world.step_unchecked(&mut state, other);
+    }
 }
