@@ -12,7 +12,9 @@ use std::marker::PhantomData;
 use std::path::Path;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Unexpected, Visitor};
+
+use crate::text::clipped;
 
 /// What to do with an output file that already exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -244,6 +246,9 @@ pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -
     Object::deserialize(deserializer).map(|Object(value)| value)
 }
 
+/// Longer texts in place of objects are clipped in errors.
+const QUOTED_MAX_CHARS: usize = 200;
+
 struct ObjectVisitor<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
@@ -251,6 +256,11 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object")
+    }
+
+    /// Quotes the text, clipped: escaping 16 MB of text for the error would take half a second.
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        Err(E::invalid_type(Unexpected::Str(&clipped(text, QUOTED_MAX_CHARS)), &self))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<T, A::Error> {
@@ -319,6 +329,17 @@ mod tests {
         assert_eq!(error(b"\x89PNG\r\n\x1a\n"), "expected text, found a PNG picture");
         assert_eq!(error(b"\x1f\x8b\x08"), "expected text, found gzip data");
         assert_eq!(error(b"PK\x03\x04\xff"), "expected text, found a zip archive");
+    }
+
+    #[test]
+    fn text_in_place_of_an_object_is_quoted_in_part() {
+        let error = |text: &str| {
+            let json = serde_json::to_string(text).expect("JSON");
+            serde_json::from_str::<Object<crate::game::Rules>>(&json).expect_err("an error").to_string()
+        };
+        assert!(error("here").starts_with("invalid type: string \"here\", expected an object"));
+        let long = error(&"é".repeat(100_000));
+        assert!(long.contains("éé…éé") && long.chars().count() < 300, "{} characters", long.chars().count());
     }
 
     #[cfg(target_os = "linux")]
