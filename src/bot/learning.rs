@@ -119,8 +119,7 @@ impl Learning {
 
     fn follow_again(&mut self, tracker: &Tracker, explanation: &Explanation, deadline: Deadline) -> bool {
         if self.replay.as_ref().is_none_or(|(known, _)| known != explanation) {
-            let (rules, styles) = explanation;
-            let replay = tracker.restarted(rules, styles, &self.log[0]).ok();
+            let replay = tracker.restarted(&explanation.0, &explanation.1, &self.log[0]).ok();
             self.replay = replay.map(|replay| (explanation.clone(), Box::new(replay)));
         }
         self.replay.as_mut().is_none_or(|(_, replay)| replay.replay(&self.log, deadline))

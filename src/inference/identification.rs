@@ -16,9 +16,8 @@ pub(super) struct Identification {
     /// The styles to try, the last first.
     trials: Vec<StyleTrial>,
     /// The styles that explain each word so far, the most detailed first, and whether some first seed
-    /// explains the picks, if there are enough of them. Several words may have the same style: while
-    /// the game runs, a style that turns out to be wrong must not keep another word from the right one.
-    pub found: Vec<(String, Vec<(Style, bool)>)>,
+    /// explains the picks, if there are enough of them.
+    explaining: Vec<(String, Vec<(Style, bool)>)>,
 }
 
 impl Identification {
@@ -28,10 +27,9 @@ impl Identification {
         let named = || game.threats.iter().map(|threat| &threat.named);
         let is_free = |word, style| named().all(|named| named.word == word || named.style != Some(style));
         let pairs = words.iter().flat_map(|&word| STYLES_BY_DETAIL.map(|style| (word, style)));
-        let trials = pairs.filter(|&(word, style)| is_free(word, style));
-        let mut trials: Vec<_> = trials.map(|(word, style)| StyleTrial::new(game, word, style, expected)).collect();
-        trials.reverse();
-        Self { trials, found: words.into_iter().map(|word| (word.to_owned(), Vec::new())).collect() }
+        let free = pairs.filter(|&(word, style)| is_free(word, style)).rev();
+        let trials = free.map(|(word, style)| StyleTrial::new(game, word, style, expected)).collect();
+        Self { trials, explaining: words.into_iter().map(|word| (word.to_owned(), Vec::new())).collect() }
     }
 
     /// Tries one more step with a style. Returns false if all styles were tried.
@@ -40,12 +38,25 @@ impl Identification {
         if let Some(explains) = trial.advance(game) {
             if explains {
                 let word = &game.threats[trial.threats[0].0].named.word;
-                let (_, styles) = self.found.iter_mut().find(|(other, _)| other == word).expect("an open word");
+                let (_, styles) = self.explaining.iter_mut().find(|(other, _)| other == word).expect("an open word");
                 styles.push((trial.style, !trial.sets.picks.are_unexplained()));
             }
             self.trials.pop();
         }
         true
+    }
+
+    /// The styles that explain each word, the most detailed first. If possible, each word can have a
+    /// style of its own.
+    pub fn found(self) -> Vec<(String, Vec<Style>)> {
+        let mut found = Vec::new();
+        for (word, mut styles) in self.explaining {
+            // Other picks may have a scale that is not searched for.
+            keep(&mut styles, |(_, explains_picks)| *explains_picks);
+            found.push((word, styles.into_iter().map(|(style, _)| style).collect()));
+        }
+        keep_different(&mut found);
+        found
     }
 }
 
@@ -67,8 +78,8 @@ impl StyleTrial {
         }
         let memory = |home| ThreatMemory::new(Some(style), home, &HawkSets::ANY, is_from_start);
         let threats = game.threats.iter().enumerate().filter(|(_, threat)| threat.named.word == word);
-        let threats = threats.map(|(index, threat)| (index, memory(threat.memory.home))).collect();
-        Self { style, threats, sets, next: 0 }
+        let memories = threats.map(|(index, threat)| (index, memory(threat.memory.home)));
+        Self { style, threats: memories.collect(), sets, next: 0 }
     }
 
     /// Follows one more step. Returns whether the style explains all steps once that is known.
@@ -81,10 +92,9 @@ impl StyleTrial {
         if let Some(owls) = &mut self.sets.owls {
             owls.look(step);
         }
-        let mut threats = self.threats.iter_mut();
-        let is_explained = threats
-            .all(|(threat, memory)| game_step(&mut self.sets, &game.streets, step, (*threat, self.style), memory));
-        (!is_explained).then_some(false)
+        let Self { threats, sets, style, .. } = self;
+        let explains = |(threat, memory): &mut _| game_step(sets, &game.streets, step, (*threat, *style), memory);
+        (!threats.iter_mut().all(explains)).then_some(false)
     }
 }
 
@@ -92,6 +102,16 @@ impl StyleTrial {
 fn can_differ(possible: &[&[Style]], taken: &[Style]) -> bool {
     let Some((styles, others)) = possible.split_first() else { return true };
     styles.iter().any(|style| !taken.contains(style) && can_differ(others, &[taken, &[*style]].concat()))
+}
+
+/// Keeps the styles with which each word can have a style of its own, if there are any.
+fn keep_different(words: &mut Vec<(String, Vec<Style>)>) {
+    let explained = words.clone();
+    for (word, styles) in words {
+        let others = explained.iter().filter(|(other, styles)| other != word && !styles.is_empty());
+        let others: Vec<_> = others.map(|(_, styles)| &**styles).collect();
+        keep(styles, |&style| can_differ(&others, &[style]));
+    }
 }
 
 const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Owl, Style::Hawk, Style::Goldfish];
@@ -105,20 +125,12 @@ impl Learner {
         let Some(game) = self.games.last() else { return };
         let mut identification = Identification::new(game, &self.expected, |threat| threat.named.style.is_none());
         while identification.advance(game) {}
-        for (word, mut fits) in identification.found {
-            // Other picks may have a scale that is not searched for.
-            keep(&mut fits, |(_, explains_picks)| *explains_picks);
-            let fits = fits.into_iter().map(|(style, _)| style);
+        for (word, fits) in identification.found() {
             match self.possible.iter_mut().find(|(known, _)| *known == word) {
-                Some((_, possible)) => *possible = fits.filter(|style| possible.contains(style)).collect(),
-                None => self.possible.push((word, fits.collect())),
+                Some((_, possible)) => possible.retain(|style| fits.contains(style)),
+                None => self.possible.push((word, fits)),
             }
         }
-        let explained = self.possible.clone();
-        for (word, styles) in &mut self.possible {
-            let others = explained.iter().filter(|(other, styles)| other != word && !styles.is_empty());
-            let others: Vec<_> = others.map(|(_, styles)| &**styles).collect();
-            keep(styles, |&style| can_differ(&others, &[style]));
-        }
+        keep_different(&mut self.possible);
     }
 }

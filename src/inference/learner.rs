@@ -159,6 +159,7 @@ impl Learner {
 
     fn reset_memories(&mut self) {
         let Some(game) = self.games.last_mut() else { return };
+        game.next = (0, 0);
         let is_from_start = game.is_followed_from_start();
         if game.has(Style::Owl) && self.sets.owls.is_none() {
             self.sets.owls = Some(Owls::new(&game.streets));
@@ -190,8 +191,7 @@ impl Learner {
         if sight.tick <= game.last.tick || sight.threats.len() != game.threats.len() {
             return;
         }
-        let is_next = sight.tick == game.last.tick + 1;
-        let Some(step) = game.step_to(sight).filter(|_| is_next) else {
+        let Some(step) = game.step_to(sight).filter(|_| sight.tick == game.last.tick + 1) else {
             return self.skip_to(sight);
         };
         game.reports_personalities &= sight.personality.is_some();
@@ -208,9 +208,7 @@ impl Learner {
             if identification.advance(game) {
                 self.identification = Some(identification);
             } else {
-                let best = |(word, styles): (String, Vec<(Style, bool)>)| Some((word, styles.first()?.0));
-                let found: Vec<_> = identification.found.into_iter().filter_map(best).collect();
-                self.adopt(&found);
+                self.adopt(&identification.found());
             }
             return true;
         }
@@ -249,16 +247,14 @@ impl Learner {
     fn rebuild(&mut self) {
         self.sets = self.base.clone();
         self.reset_memories();
-        if let Some(game) = self.games.last_mut() {
-            game.next = (0, 0);
-        }
     }
 
-    fn adopt(&mut self, found: &[(String, Style)]) {
+    fn adopt(&mut self, found: &[(String, Vec<Style>)]) {
         let mut is_changed = false;
         for threat in self.games.last_mut().into_iter().flat_map(|game| &mut game.threats) {
-            if let Some((_, style)) = found.iter().find(|(word, _)| *word == threat.named.word) {
-                is_changed |= threat.style.replace(*style) != Some(*style);
+            let styles = found.iter().find(|(word, _)| *word == threat.named.word);
+            if let Some(&style) = styles.and_then(|(_, styles)| styles.first()) {
+                is_changed |= threat.style.replace(style) != Some(style);
             }
         }
         if is_changed {
@@ -284,6 +280,8 @@ impl Learner {
         if !game_step(&mut self.sets, &game.streets, step, (threat, style), &mut followed.memory) {
             let (tile, direction) = step.threats[threat];
             let from = game.streets.position(tile);
+            // Another attempt is due, because the styles found by the last one were wrong.
+            game.identified_at = 0;
             followed.unexplained = Some(Unexplained {
                 game: number,
                 threat,
@@ -319,7 +317,9 @@ impl Learner {
             return None;
         }
         game.identified_at = moves;
-        Some(Box::new(Identification::new(game, &self.expected, FollowedThreat::is_open)))
+        // A wrong style of one word may have kept another from the right one.
+        let may_change = |threat: &FollowedThreat| threat.named.style.is_none() && threat.possible.is_empty();
+        Some(Box::new(Identification::new(game, &self.expected, |threat| threat.is_open() || may_change(threat))))
     }
 
     /// The unknown style words whose meaning was inferred, each with the inferred style. If a word may

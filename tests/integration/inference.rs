@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use getaway::game::{LAST_TICK, Layout, Move, PhaseClocks, Position, Rules, State, Style, StyleNames, World};
+use getaway::game::{LAST_TICK, Layout, Move, PhaseClocks, Position, Rules, State, Style, StyleNames, View, World};
 use getaway::inference::{Findings, Learner, Parameter, Sight, StyleWord, first_direction, variant};
 use getaway::map::{Map, MapLibrary};
 use getaway::planner::Budget;
@@ -236,6 +236,28 @@ fn unknown_words_are_assigned_their_styles() {
             .find(|&style| getaway::protocol::style_word(&truth, style) == Name::Other(word.clone()));
         assert_eq!(Some(style), expected, "{word}");
     }
+}
+
+#[test]
+fn refuted_style_is_replaced_in_the_same_tick() {
+    let map = MapLibrary::with_bundled(&[] as &[&str]).find("crossroads").expect("a bundled map");
+    let mut truth = Rules { shark_view: View::Present, hawk_posts: 11, ..Rules::BLITZ_2025 };
+    truth.wire.style_names = StyleNames::Unknown;
+    let world = World::new(&map.layout, &truth).expect("a map");
+    let mut replaced = 0;
+    for seed in 0..4 {
+        let (mut learner, mut state, mut before) = (Learner::new(&Rules::BLITZ_2025), world.start(), Vec::new());
+        show(&mut learner, &world, &[]);
+        for player_move in walk(&world, seed).into_iter().take(400) {
+            world.step_unchecked(&mut state, player_move);
+            learner.observe(&sight(&world, &state));
+            assert!(learner.unexplained().is_empty(), "{seed}, tick {}: {:?}", state.tick(), learner.unexplained());
+            let styles = learner.styles();
+            replaced += usize::from(!before.is_empty() && before != styles);
+            before = styles;
+        }
+    }
+    assert!(replaced > 0, "no style was replaced");
 }
 
 #[test]
