@@ -108,6 +108,56 @@ def test_end_card_shows_the_line_that_lives(page: Page, view: View) -> None:
     assert page.evaluate("board.other.replay.header.status") == "complete"
 
 
+@pytest.mark.parametrize("way", ["again", "new game", "the line", "a key at the end"])
+def test_second_board_closes_when_the_game_goes_on(page: Page, view: View, way: str) -> None:
+    open_game_of_user(page, view)
+    page.evaluate("session.move('.'.repeat(300))")
+    page.locator("#end-line").click()
+    wait_until(page, "board.other !== null")
+    last = page.evaluate("board.replay.last")
+    page.keyboard.press("End")
+    if way == "again":
+        page.keyboard.press("r")
+    elif way == "new game":
+        page.locator("#new-game").click()
+    elif way == "the line":
+        page.locator("#take-line").click()
+        wait_until(page, "board.replay.header.status === 'complete'")
+    else:
+        page.keyboard.press("ArrowUp")
+    expect(page.locator("#other")).to_be_hidden()
+    if way != "the line":
+        wait_until(page, f"board.index === {({'again': last - 5, 'new game': 0, 'a key at the end': last})[way]}")
+    expect(page.locator("#end")).to_be_visible(visible=way == "a key at the end")
+    # The curve explains the lost game.
+    expect(page.locator("#curve")).to_be_visible(visible=way in ("again", "a key at the end"))
+
+
+def test_keys_drive_after_a_click_and_a_pause_ends_at_a_whole_tick(page: Page, view: View) -> None:
+    open_game_of_user(page, view)
+    page.evaluate("session.move('.'.repeat(30))")
+    wait_until(page, "board.index === 30 && board.target === null")
+    page.locator("#home").click()
+    for pause in (lambda: page.keyboard.press("Space"), lambda: page.locator("#judge-switch").click()):
+        page.keyboard.press("Space")
+        wait_until(page, "board.playing && board.playhead % 1 > 0.1")
+        pause()
+        wait_until(page, "!board.playing && board.target === null")
+        assert page.evaluate("Number.isInteger(board.playhead)")
+    page.keyboard.press("Space")
+    assert page.evaluate("board.playing && document.getElementById('judge-switch').checked")
+
+
+def test_tap_beside_a_sheet_closes_it(open_page: OpenPage, view: View) -> None:
+    page = open_page(phone=True)
+    open_game_of_user(page, view)
+    page.locator("#tab-map").tap()
+    expect(page.locator("#panel-map")).to_be_visible()
+    page.touchscreen.tap(195, 200)
+    expect(page.locator("#panel-map")).to_be_hidden()
+    assert page.evaluate("session.game.moves") == ""
+
+
 def test_line_that_lives_is_in_view_on_a_phone_and_in_the_link(open_page: OpenPage, view: View) -> None:
     page = open_page(phone=True)
     open_game_of_user(page, view)

@@ -29,7 +29,8 @@ class Tabs {
       tab.tabIndex = isOpen ? 0 : -1;
       element(tab.getAttribute("aria-controls")).hidden = !isOpen;
     }
-    // In small windows, the panel is a sheet, which its tab also closes.
+    document.querySelector("aside").scrollTop = 0;
+    // In small windows, the panel is a sheet, which its tab also closes, and a tap beside it.
     document.body.classList.toggle("sheet", !wasOpen);
   }
 }
@@ -143,6 +144,7 @@ async function start() {
   embed(new URLSearchParams(location.search));
   document.body.classList.toggle("offline", !source.engine);
   new Tabs(element("tabs"));
+  document.body.addEventListener("click", ({ target }) => target === document.body && closeSheet());
   closeSheet();
   const board = new Player();
   window.board = board;

@@ -383,20 +383,23 @@ class Player extends EventTarget {
     this.seek(isBeyond ? other.offset + other.replay.indexOfTick(tick) : replay.indexOfTick(tick));
   }
 
+  /** Stops at a whole tick. */
   pause() {
+    if (this.playing && !this.other) this.target = Math.min(this.end, Math.ceil(this.playhead - 1e-6));
     this.playing = false;
     this.refresh();
   }
 
   toggle() {
     if (!this.replay) return;
+    if (this.playing) return this.pause();
     // While the page follows a live game, `toggle` pauses at the displayed frame.
     const wasFollowing = this.following && this.replay.header.isLive;
     this.follow(false);
     if (wasFollowing) this.playhead = this.index;
-    else if (!this.playing && this.playhead >= this.end) this.playhead = 0;
+    else if (this.playhead >= this.end) this.playhead = 0;
     this.target = null;
-    this.playing = !wasFollowing && !this.playing;
+    this.playing = !wasFollowing;
     this.refresh();
   }
 
@@ -465,8 +468,7 @@ class Player extends EventTarget {
     click("next-mark", () => this.seekMark(1));
     click("follow", () => this.follow(!this.following));
     for (const id of ["one-board", "why-one-board"]) click(id, () => this.compare(null));
-    click("zoom-in", () => this.zoom(1.5));
-    click("zoom-out", () => this.zoom(1 / 1.5));
+    for (const [id, factor] of [["zoom-in", 1.5], ["zoom-out", 1 / 1.5]]) click(id, () => this.zoom(factor));
     click("full", () => this.fullScreen());
     element("speed").addEventListener("change", (event) => this.setSpeed(Number(event.target.value)));
     element("scrub").addEventListener("input", (event) => this.seek(Number(event.target.value)));
@@ -490,6 +492,8 @@ class Player extends EventTarget {
     click("banner-close", () => showBanner(""));
     for (const media of [still, dark]) media.addEventListener("change", () => this.refresh());
     addEventListener("keydown", (event) => this.key(event));
+    // After a click or a tap, the keys drive the car; a control that was reached by keys keeps them.
+    addEventListener("click", (event) => event.detail && event.target.closest("button, [type=checkbox]")?.blur());
     addEventListener("keyup", () => this.driver?.release());
     new ResizeObserver(() => this.refresh()).observe(element("map"));
     this.listenToPointer();
@@ -590,7 +594,6 @@ class Player extends EventTarget {
       "+": () => this.changeSpeed(1),
       "=": () => this.changeSpeed(1),
       "-": () => this.changeSpeed(-1),
-      "−": () => this.changeSpeed(-1),
       Home: () => this.seek(0),
       End: () => this.seek(Infinity),
       n: () => this.seekMark(1),

@@ -281,7 +281,7 @@ class Session extends EventTarget {
     if (!game || index > game.moves.length) {
       return showBanner(board.replay.header.isLive ? "A bot is playing: drive on when its game is over." : "The recorded game does not follow the rules here, so it cannot be continued: go back to an earlier tick.");
     }
-    if (index === board.replay.last && board.replay.isOver) return;
+    if (index === board.replay.last && board.replay.isOver) return board.compare(null);
     // A slip against a wall spends no tick.
     const isSlip = letters[0] !== "." && String(this.after(this.place, letters[0])) === String(this.place);
     this.isDemo = false;
@@ -344,7 +344,16 @@ class Session extends EventTarget {
     if (!this.game) return;
     this.setClock(false);
     this.heading = this.turn = ".";
+    this.board.compare(null);
     this.board.seek(Math.max(0, Math.min(this.index, this.game.moves.length) - ticks));
+  }
+
+  /** Replaces all moves of the game. */
+  replaceMoves(moves, index) {
+    this.isDemo = false;
+    if (this.recording) return this.leaveRecording(moves, index);
+    this.remember();
+    this.setMoves(moves, index);
   }
 
   setMoves(moves, index, { count = 1, isGrowing = false } = {}) {
@@ -391,7 +400,7 @@ class Session extends EventTarget {
     if (!this.isDirty) this.game.moves = this.game.moves.slice(0, board.replay.last);
     board.replay.moves = moves.slice(0, board.replay.last);
     board.showFilters();
-    if (board.other) board.compare(board.other);
+    if (board.other) board.compare(null);
     if (!isGrowing) board.glide(Math.min(index, board.replay.last), count);
     board.noticed = -1;
     board.changeTimeline();
@@ -422,6 +431,7 @@ class Session extends EventTarget {
       showBanner(`Challenge met: you survived ${toText(challenge.ticks)} ticks.`);
     }
     if (!isShown || wasShown) return;
+    closeSheet();
     const { positions, tick } = board.replay.frames[board.index];
     const { outcome } = board.replay;
     element("end-title").textContent = `${outcome[0].toUpperCase()}${outcome.slice(1)}`;
@@ -430,9 +440,8 @@ class Session extends EventTarget {
       challenge && `challenge: ${toText(Math.min(challenge.ticks, board.index - challenge.from))} of ${toText(challenge.ticks)} ticks`,
     ];
     element("end-text").textContent = `${texts.filter(Boolean).join("; ")}.`;
-    const isCaught = board.replay.header.status === "caught";
     element("again").hidden = !game;
-    element("end-line").hidden = element("end-why").hidden = !isCaught;
+    element("end-line").hidden = element("end-why").hidden = board.replay.header.status !== "caught";
     element("end").classList.toggle("above", positions[1] > board.replay.header.height / 2);
   }
 

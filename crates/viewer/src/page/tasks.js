@@ -112,7 +112,7 @@ class Why {
     click("why", () => this.ask());
     click("go-decisive", () => board.seek(board.replay.indexOfMove(this.analysis.last_savable_tick)));
     click("show-line", () => this.showLine());
-    click("take-line", () => this.takeLine());
+    click("take-line", () => session.replaceMoves(this.moves, this.index));
     click("end-why", open(() => {}));
     click("end-line", open(() => this.analysis?.line && this.showLine()));
     for (const name of ["game", "moves"]) session?.addEventListener(name, () => this.clear());
@@ -122,6 +122,7 @@ class Why {
   clear() {
     // An analysis of other moves is of no use.
     if (this.asked) this.task.client.stop();
+    if (this.analysis) this.board.explain(null);
     this.analysis = this.asked = this.line = null;
     for (const id of ["sentence", "verdict"]) element(id).textContent = "";
     for (const id of ["go-decisive", "show-line", "take-line", "curve-text"]) element(id).hidden = true;
@@ -186,19 +187,13 @@ class Why {
     board.toggle();
   }
 
-  takeLine() {
-    const { session, index, moves } = this;
-    if (session.recording) return session.leaveRecording(moves, index);
-    session.remember();
-    session.setMoves(moves, index);
-  }
 }
 
 class Prove {
   constructor(session, client) {
     Object.assign(this, { session, client, task: new Task(client, "solve", "solve-stop"), reports: [] });
     click("solve", () => this.solve());
-    click("take-solution", () => this.take());
+    click("take-solution", () => session.replaceMoves(this.solved.solution.moves, 0));
     click("certificate", () => save(`${this.game.name}.proof`, this.solved.certificate, "text/plain"));
     element("verify-file").addEventListener("change", async ({ target }) => {
       if (target.files.length) this.verify(new Uint8Array(await target.files[0].arrayBuffer()));
@@ -257,15 +252,6 @@ class Prove {
     element("bounds").toggleAttribute("hidden", false);
     const { finalTick, bound } = reports.at(-1);
     element("bounds").setAttribute("aria-label", `Line and bound by work: the line reaches tick ${finalTick}, the bound (dashed) is tick ${bound}`);
-  }
-
-  take() {
-    const { session } = this;
-    const { moves } = this.solved.solution;
-    session.isDemo = false;
-    if (session.recording) return session.leaveRecording(moves, 0);
-    session.remember();
-    session.setMoves(moves, 0);
   }
 
   async verify(file) {
