@@ -44,13 +44,13 @@ mod ranges {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u16>, D::Error> {
         let mut ticks: Vec<u16> = Vec::new();
-        for [first, last, interval] in Vec::<[u16; 3]>::deserialize(deserializer)? {
-            let is_later = ticks.last().is_none_or(|before| *before < first);
-            if !is_later || last < first || interval == 0 || (last - first) % interval != 0 {
+        for [first, last, step] in Vec::<[u16; 3]>::deserialize(deserializer)? {
+            let lasts = first..=crate::game::LAST_TICK + 1;
+            if ticks.last() >= Some(&first) || !lasts.contains(&last) || (last - first).checked_rem(step) != Some(0) {
                 let expected = "known: expected ascending ranges of a first tick, a last tick and an interval";
-                return Err(D::Error::custom(format!("{expected}, found [{first}, {last}, {interval}]")));
+                return Err(D::Error::custom(format!("{expected}, found [{first}, {last}, {step}]")));
             }
-            ticks.extend((first..=last).step_by(interval.into()));
+            ticks.extend((first..=last).step_by(step.into()));
         }
         Ok(ticks)
     }

@@ -353,3 +353,22 @@ fn check_scores(maps: u64) -> usize {
     assert!(optimal * 10 >= exhausted * 9, "{optimal} of {exhausted} were decided");
     exhausted
 }
+
+#[test]
+fn known_ticks_are_ascending_ticks_of_a_game() {
+    for (ranges, is_valid) in [
+        ("[[0,2001,1]]", true),
+        ("[[4,8,2],[9,9,1]]", true),
+        ("[[0,65535,1]]", false),
+        ("[[2002,2002,1]]", false),
+        ("[[5,4,1]]", false),
+        ("[[4,9,2]]", false),
+        ("[[4,8,0]]", false),
+        ("[[4,8,2],[8,9,1]]", false),
+    ] {
+        let json = format!(
+            r#"{{"target_tick":9,"from_tick":1,"until_tick":2,"counts_draws":false,"joins":[],"known":{ranges}}}"#
+        );
+        assert_eq!(serde_json::from_str::<super::proof::Step>(&json).is_ok(), is_valid, "{ranges}");
+    }
+}
