@@ -312,6 +312,20 @@ except KeyboardInterrupt:
     assert 10 <= int(done.stdout) < 120, done.stdout + done.stderr
 
 
+def test_threads_of_an_evaluation_have_the_stack_of_the_main_thread() -> None:
+    script = f"""
+from getaway.arena import evaluate
+def rank(n):
+    return 0 if n == 0 else sorted([n - 1], key=rank)[0]
+def planner(state):
+    rank(450)
+    return "U"
+evaluate(planner, {str(MAPS / "roundabout")!r}, samples=1, threads=1)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert done.returncode == 0, done.stderr
+
+
 def test_planners_are_freed_with_their_bots() -> None:
     class Planner:
         def __call__(self, state: State) -> str:

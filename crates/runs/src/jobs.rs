@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
+use std::thread::{self, Builder};
 use std::time::Duration;
 
 use getaway::protocol::write_line;
@@ -122,7 +122,8 @@ where
                             // Sending fails if the run has ended.
                             let _ = sender.send((job, result));
                         };
-                        thread::Builder::new().spawn_scoped(scope, run).map_err(WorkerError::Threads)?;
+                        // A planner in Python gets as much stack as on the main thread.
+                        Builder::new().stack_size(8 << 20).spawn_scoped(scope, run).map_err(WorkerError::Threads)?;
                         in_progress += 1;
                     }
                     next(0);
@@ -155,7 +156,7 @@ where
         let (sender, lines) = mpsc::sync_channel(1);
         // Lines have no deadline, so a thread waits for them. It ends when the process does.
         let read = move || input.lines().try_for_each(|line| sender.send(line));
-        thread::Builder::new().spawn(read).map_err(WorkerError::Threads)?;
+        Builder::new().spawn(read).map_err(WorkerError::Threads)?;
         let mut exchange = || {
             writeln!(output, "{shared}").and_then(|()| output.flush()).map_err(WorkerError::process)?;
             let mut in_progress = 0_usize;
