@@ -157,6 +157,12 @@ assert np.array_equal(batch.observations, expected.observations)
     assert done.returncode == 0, done.stderr
 
 
+def test_missing_numpy_is_an_import_error() -> None:
+    script = "import sys, getaway; sys.modules['numpy'] = None\ntry: getaway.Batch('roundabout', 4)\nexcept ImportError as error: print(error)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert "numpy" in done.stdout, done.stderr
+
+
 def test_children_of_a_process_with_threads_do_not_hang() -> None:
     script = "import fuzz_extension; print(fuzz_extension.forks(seed=1, count=30))"
     done = subprocess.run([sys.executable, "-c", script], cwd=Path(__file__).parent, capture_output=True, text=True, timeout=TIMEOUT_S)

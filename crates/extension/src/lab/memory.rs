@@ -41,6 +41,8 @@ impl<T: Number> SharedMemory<T> {
     /// Returns an array of zeros. The array's elements, `E`, have the size of `T`.
     pub fn new<E: Element>(py: Python<'_>, name: &'static str, shape: &[usize]) -> PyResult<Self> {
         const { assert!(size_of::<E>() == size_of::<T>() && align_of::<E>() == align_of::<T>()) };
+        // Without NumPy, its API would panic.
+        py.import("numpy")?;
         let len: usize = shape.iter().product();
         let mut numbers = zeros::<T>(len).map_err(|_| {
             let bytes = len * size_of::<T>();
