@@ -1,6 +1,6 @@
 //! The folder of a ladder, with its journal and the requests to add or retire entrants.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -113,7 +113,7 @@ pub(super) fn waiting(folder: &Path) -> Vec<(PathBuf, RequestFile)> {
 /// The names of a ladder's entrants, including those whose requests wait. Reads the journal even while
 /// another process runs the ladder. Ignores lines that cannot be read.
 pub fn entrant_names(folder: &Path) -> Vec<String> {
-    let lines = File::open(folder.join("ladder.jsonl")).map(|file| BufReader::new(file).split(b'\n'));
+    let lines = files::open(folder.join("ladder.jsonl"), u64::MAX).map(|file| BufReader::new(file).split(b'\n'));
     let lines = lines.into_iter().flatten().map_while(Result::ok);
     let added = lines.filter(|line| line.starts_with(b"{\"event\":{\"add\"")).filter_map(|line| {
         let Event::Add { name, .. } = serde_json::from_slice::<Line<Event>>(&line).ok()?.event else { return None };
