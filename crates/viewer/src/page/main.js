@@ -29,8 +29,7 @@ class Tabs {
       tab.tabIndex = isOpen ? 0 : -1;
       element(tab.getAttribute("aria-controls")).hidden = !isOpen;
     }
-    document.querySelector("aside").scrollTop = 0;
-    // In small windows, the panel is a sheet, which its tab also closes, and a tap beside it.
+    // In small windows, the panel is a sheet, which its tab closes.
     document.body.classList.toggle("sheet", !wasOpen);
   }
 }
@@ -144,7 +143,7 @@ async function start() {
   embed(new URLSearchParams(location.search));
   document.body.classList.toggle("offline", !source.engine);
   new Tabs(element("tabs"));
-  document.body.addEventListener("click", ({ target }) => target === document.body && closeSheet());
+  document.body.onclick = ({ target }) => target !== document.body || closeSheet();
   closeSheet();
   const board = new Player();
   window.board = board;

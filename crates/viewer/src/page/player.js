@@ -383,9 +383,8 @@ class Player extends EventTarget {
     this.seek(isBeyond ? other.offset + other.replay.indexOfTick(tick) : replay.indexOfTick(tick));
   }
 
-  /** Stops at a whole tick. */
   pause() {
-    if (this.playing && !this.other) this.target = Math.min(this.end, Math.ceil(this.playhead - 1e-6));
+    if (this.playing && !this.other) this.target = Math.ceil(this.playhead - 1e-6);
     this.playing = false;
     this.refresh();
   }
@@ -455,7 +454,7 @@ class Player extends EventTarget {
 
   fullScreen() {
     if (document.fullscreenElement) document.exitFullscreen();
-    else document.documentElement.requestFullscreen?.().catch(() => showBanner("The browser refuses to show the page on the full screen."));
+    else document.documentElement.requestFullscreen?.().catch(() => showBanner("No full screen."));
   }
 
   listen() {
@@ -468,7 +467,8 @@ class Player extends EventTarget {
     click("next-mark", () => this.seekMark(1));
     click("follow", () => this.follow(!this.following));
     for (const id of ["one-board", "why-one-board"]) click(id, () => this.compare(null));
-    for (const [id, factor] of [["zoom-in", 1.5], ["zoom-out", 1 / 1.5]]) click(id, () => this.zoom(factor));
+    click("zoom-in", () => this.zoom(1.5));
+    click("zoom-out", () => this.zoom(1 / 1.5));
     click("full", () => this.fullScreen());
     element("speed").addEventListener("change", (event) => this.setSpeed(Number(event.target.value)));
     element("scrub").addEventListener("input", (event) => this.seek(Number(event.target.value)));
@@ -492,8 +492,8 @@ class Player extends EventTarget {
     click("banner-close", () => showBanner(""));
     for (const media of [still, dark]) media.addEventListener("change", () => this.refresh());
     addEventListener("keydown", (event) => this.key(event));
-    // After a click or a tap, the keys drive the car; a control that was reached by keys keeps them.
-    addEventListener("click", (event) => event.detail && event.target.closest("button, [type=checkbox]")?.blur());
+    // Keys drive after a click, but not after a key.
+    addEventListener("click", ({ detail, target }) => detail && target.closest("button,[type=checkbox]")?.blur());
     addEventListener("keyup", () => this.driver?.release());
     new ResizeObserver(() => this.refresh()).observe(element("map"));
     this.listenToPointer();

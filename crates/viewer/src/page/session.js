@@ -348,8 +348,7 @@ class Session extends EventTarget {
     this.board.seek(Math.max(0, Math.min(this.index, this.game.moves.length) - ticks));
   }
 
-  /** Replaces all moves of the game. */
-  replaceMoves(moves, index) {
+  putMoves(moves, index) {
     this.isDemo = false;
     if (this.recording) return this.leaveRecording(moves, index);
     this.remember();

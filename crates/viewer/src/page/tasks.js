@@ -112,7 +112,7 @@ class Why {
     click("why", () => this.ask());
     click("go-decisive", () => board.seek(board.replay.indexOfMove(this.analysis.last_savable_tick)));
     click("show-line", () => this.showLine());
-    click("take-line", () => session.replaceMoves(this.moves, this.index));
+    click("take-line", () => session.putMoves(this.moves, this.index));
     click("end-why", open(() => {}));
     click("end-line", open(() => this.analysis?.line && this.showLine()));
     for (const name of ["game", "moves"]) session?.addEventListener(name, () => this.clear());
@@ -193,7 +193,7 @@ class Prove {
   constructor(session, client) {
     Object.assign(this, { session, client, task: new Task(client, "solve", "solve-stop"), reports: [] });
     click("solve", () => this.solve());
-    click("take-solution", () => session.replaceMoves(this.solved.solution.moves, 0));
+    click("take-solution", () => session.putMoves(this.solved.solution.moves, 0));
     click("certificate", () => save(`${this.game.name}.proof`, this.solved.certificate, "text/plain"));
     element("verify-file").addEventListener("change", async ({ target }) => {
       if (target.files.length) this.verify(new Uint8Array(await target.files[0].arrayBuffer()));
