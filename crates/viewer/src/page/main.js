@@ -29,7 +29,7 @@ class Tabs {
       tab.tabIndex = isOpen ? 0 : -1;
       element(tab.getAttribute("aria-controls")).hidden = !isOpen;
     }
-    // In small windows, the panel is a sheet, which its tab closes.
+    // In small windows, the panel is a sheet, which its tab also closes, and a click beside it.
     document.body.classList.toggle("sheet", !wasOpen);
   }
 }
@@ -105,7 +105,8 @@ async function startWithoutEngine(board, source) {
 }
 
 async function startWithEngine(board, source) {
-  for (const part of [element("drive"), document.querySelector("aside")]) part.inert = true;
+  const freeze = (inert) => [element("drive"), document.querySelector("aside")].forEach((part) => (part.inert = inert));
+  freeze(true);
   board.show(await Replay.fromPage(source));
   const [client, tasks, judging] = Array.from({ length: 3 }, () => new EngineClient(source.engine));
   const answer = await client.json("start");
@@ -126,7 +127,7 @@ async function startWithEngine(board, source) {
   Object.assign(window, { session, library, maps, editor, autopilot, why, prove, judge, address, share });
   maps.show(answer.maps);
   rules.show(answer.rules);
-  for (const part of [element("drive"), document.querySelector("aside")]) part.inert = false;
+  freeze(false);
   const { opening, game } = answer;
   const games = opening === "recorded" ? await client.json("games") : [];
   library.add(games.map((entry) => ({ ...entry, source: { args: { number: entry.game } } })));
@@ -143,7 +144,7 @@ async function start() {
   embed(new URLSearchParams(location.search));
   document.body.classList.toggle("offline", !source.engine);
   new Tabs(element("tabs"));
-  document.body.onclick = ({ target }) => target !== document.body || closeSheet();
+  addEventListener("click", ({ target }) => target === document.body && closeSheet());
   closeSheet();
   const board = new Player();
   window.board = board;

@@ -383,6 +383,7 @@ class Player extends EventTarget {
     this.seek(isBeyond ? other.offset + other.replay.indexOfTick(tick) : replay.indexOfTick(tick));
   }
 
+  /** Stops at a whole tick. */
   pause() {
     if (this.playing && !this.other) this.target = Math.ceil(this.playhead - 1e-6);
     this.playing = false;
@@ -454,7 +455,7 @@ class Player extends EventTarget {
 
   fullScreen() {
     if (document.fullscreenElement) document.exitFullscreen();
-    else document.documentElement.requestFullscreen?.().catch(() => showBanner("No full screen."));
+    else document.documentElement.requestFullscreen?.().catch(() => showBanner("Full screen is refused."));
   }
 
   listen() {
@@ -492,7 +493,7 @@ class Player extends EventTarget {
     click("banner-close", () => showBanner(""));
     for (const media of [still, dark]) media.addEventListener("change", () => this.refresh());
     addEventListener("keydown", (event) => this.key(event));
-    // Keys drive after a click, but not after a key.
+    // After a click on a control, keys drive the car. A control that was reached by keys keeps them.
     addEventListener("click", ({ detail, target }) => detail && target.closest("button,[type=checkbox]")?.blur());
     addEventListener("keyup", () => this.driver?.release());
     new ResizeObserver(() => this.refresh()).observe(element("map"));
@@ -605,7 +606,7 @@ class Player extends EventTarget {
       "?": () => element("help").showModal(),
       Escape: () => this.pin(null),
     };
-    const action = box ? () => box.click() : actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
+    const action = box ? () => box.click() : actions[event.key.length === 1 ? event.key.toLowerCase().replace("−", "-") : event.key];
     if (!action) return;
     event.preventDefault();
     action();

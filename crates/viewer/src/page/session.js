@@ -93,6 +93,11 @@ class Session extends EventTarget {
     return board.replay ? (board.target ?? board.index) : 0;
   }
 
+  get isAtEnd() {
+    const { board, index } = this;
+    return index === board.replay.last && board.replay.isOver;
+  }
+
   get isRealTime() {
     return element("real-time").checked;
   }
@@ -253,18 +258,17 @@ class Session extends EventTarget {
   setClock(isRunning) {
     clearInterval(this.timer);
     this.timer = null;
-    const { board, index } = this;
-    if (isRunning && this.isRealTime && this.game && !(index === board.replay.last && board.replay.isOver)) {
+    if (isRunning && this.isRealTime && this.game && !this.isAtEnd) {
       this.timer = setInterval(() => this.tick(), 1000 / Number(element("pace").value));
     }
     document.body.classList.toggle("real-time", this.timer !== null);
-    board.refresh();
+    this.board.refresh();
   }
 
   /** One tick in real time: turns as soon as it can, and otherwise drives on. */
   tick() {
     const { board, place } = this;
-    if (board.replay.isOver && this.index === board.replay.last) return this.setClock(false);
+    if (this.isAtEnd) return this.setClock(false);
     if (this.isSending) return;
     if (this.route) [this.turn, this.route] = [this.route[0], this.route.slice(1)];
     const isFree = (letter) => letter !== "." && String(this.after(place, letter)) !== String(place);
@@ -281,7 +285,7 @@ class Session extends EventTarget {
     if (!game || index > game.moves.length) {
       return showBanner(board.replay.header.isLive ? "A bot is playing: drive on when its game is over." : "The recorded game does not follow the rules here, so it cannot be continued: go back to an earlier tick.");
     }
-    if (index === board.replay.last && board.replay.isOver) return board.compare(null);
+    if (this.isAtEnd) return board.compare(null);
     // A slip against a wall spends no tick.
     const isSlip = letters[0] !== "." && String(this.after(this.place, letters[0])) === String(this.place);
     this.isDemo = false;
@@ -348,6 +352,7 @@ class Session extends EventTarget {
     this.board.seek(Math.max(0, Math.min(this.index, this.game.moves.length) - ticks));
   }
 
+  /** Replaces all moves of the game. */
   putMoves(moves, index) {
     this.isDemo = false;
     if (this.recording) return this.leaveRecording(moves, index);
@@ -399,10 +404,9 @@ class Session extends EventTarget {
     if (!this.isDirty) this.game.moves = this.game.moves.slice(0, board.replay.last);
     board.replay.moves = moves.slice(0, board.replay.last);
     board.showFilters();
-    if (board.other) board.compare(null);
+    board.compare(null);
     if (!isGrowing) board.glide(Math.min(index, board.replay.last), count);
     board.noticed = -1;
-    board.changeTimeline();
   }
 
   drawOver(view) {

@@ -186,7 +186,6 @@ class Why {
     board.seek(index);
     board.toggle();
   }
-
 }
 
 class Prove {
