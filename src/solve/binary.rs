@@ -38,14 +38,9 @@ pub(super) fn short_list<'de, T: Deserialize<'de>, D: Deserializer<'de>>(input: 
         }
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
-            let mut list = Vec::new();
-            while let Some(item) = items.next_element()? {
-                if list.len() == SHORT_LIST_ITEMS_MAX {
-                    return Err(A::Error::invalid_length(list.len() + 1, &self));
-                }
-                list.push(item);
-            }
-            Ok(list)
+            let items = std::iter::from_fn(|| items.next_element().transpose());
+            let list: Vec<T> = items.take(SHORT_LIST_ITEMS_MAX + 1).collect::<Result<_, _>>()?;
+            if list.len() <= SHORT_LIST_ITEMS_MAX { Ok(list) } else { Err(A::Error::invalid_length(list.len(), &self)) }
         }
     }
 

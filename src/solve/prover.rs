@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::beam::SetBeam;
+use super::binary::short_list;
 use super::combination::Combination;
 use super::knowledge::Knowledge;
 use super::layer::Front;
@@ -30,8 +31,10 @@ pub(super) struct Target<const N: usize> {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Tried {
     /// The starts of narrow sweeps.
+    #[serde(deserialize_with = "short_list")]
     pub starts: Vec<Start>,
     /// The wide sweeps that are done, for targets since the tick `since`.
+    #[serde(deserialize_with = "short_list")]
     pub done: Vec<Task>,
     pub since: usize,
 }

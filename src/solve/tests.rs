@@ -4,14 +4,16 @@ use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use super::beam::{SetBeam, keep_evenly};
+use super::binary::{read_value, write_value};
 use super::knowledge::Knowledge;
 use super::model::{Automaton, Model};
 use super::model_builder::ModelBuilder;
 use super::options::SolverOptions;
-use super::prover::{Prover, SMALL};
+use super::prover::{Prover, SMALL, Tried};
 use super::queue::{Aim, Queue, Task};
 use super::solution::{Outcome, Solution};
 use super::solver::Solver;
+use super::starts::Start;
 use super::survival::SurvivalSearch;
 use super::tiles::TileSet;
 use crate::game::{Layout, Rules, Style, Threat, View, World};
@@ -370,5 +372,21 @@ fn known_ticks_are_ascending_ticks_of_a_game() {
             r#"{{"target_tick":9,"from_tick":1,"until_tick":2,"counts_draws":false,"joins":[],"known":{ranges}}}"#
         );
         assert_eq!(serde_json::from_str::<super::proof::Step>(&json).is_ok(), is_valid, "{ranges}");
+    }
+}
+
+/// In a compressed file, a list of a million small values takes a few bytes.
+#[test]
+fn long_lists_of_a_saved_search_are_refused() {
+    let sizes = [1 << 17, (1 << 17) + 1];
+    for starts in sizes {
+        for done in sizes {
+            let start = Start { tick: 1, mask: 0, limit: 0 };
+            let tried = Tried { starts: vec![start; starts], done: vec![Task::Beam; done], since: 1 };
+            let mut bytes = Vec::new();
+            write_value(&tried, &mut bytes).unwrap();
+            let is_read = read_value::<Tried>(&mut bytes.as_slice()).is_ok();
+            assert_eq!(is_read, starts.max(done) == 1 << 17, "{starts} starts, {done} sweeps");
+        }
     }
 }
