@@ -157,6 +157,8 @@ pub struct RecordingReader {
     ahead: Option<Result<Option<Line>, RecordingError>>,
     line: usize,
     lines_read: usize,
+    /// The tick of the last state.
+    tick: u32,
     buffer: Vec<u8>,
     bytes_left: u64,
     blank_bytes: usize,
@@ -234,6 +236,7 @@ impl RecordingReader {
             ahead,
             line: 0,
             lines_read: 0,
+            tick: 0,
             buffer: Vec::new(),
             bytes_left: Self::MAX_BYTES,
             blank_bytes: 0,
@@ -270,7 +273,14 @@ impl RecordingReader {
             Ok(Some(line)) => line.number,
             _ => self.lines_read,
         };
-        let game_message = match line? {
+        let line = line?;
+        let tick = line.as_ref().map_or(u32::MAX, |line| line.state().tick);
+        let before = std::mem::replace(&mut self.tick, tick);
+        if tick < before {
+            let expected = format!("one game per file, so no tick before {before}");
+            return Err(self.invalid(self.line, "tick", expected, tick.to_string()));
+        }
+        let game_message = match line {
             None => return Ok(None),
             Some(Line { content: Content::Tick(tick), .. }) => return Ok(Some(*tick)),
             Some(Line { content: Content::State(state), .. }) => *state,
@@ -311,9 +321,7 @@ impl RecordingReader {
                 _ => None,
             };
             if let Some(found) = found {
-                let (path, expected) = ("JSON".to_owned(), "one object per line".to_owned());
-                let source = ProtocolError::Field { path, expected, found: found.to_owned() };
-                return Err(RecordingError::Line { path: self.path.clone(), line: number, source });
+                return Err(self.invalid(number, "JSON", "one object per line".to_owned(), found.to_owned()));
             }
             match end {
                 LineEnd::Last => self.truncated_line = Some(number),
@@ -344,6 +352,11 @@ impl RecordingReader {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(LineEnd::Last),
             Err(source) => Err(RecordingError::Read { path: self.path.clone(), line: self.lines_read, source }),
         }
+    }
+
+    fn invalid(&self, line: usize, path: &str, expected: String, found: String) -> RecordingError {
+        let source = ProtocolError::Field { path: path.to_owned(), expected, found };
+        RecordingError::Line { path: self.path.clone(), line, source }
     }
 
     fn too_long(&self, whole: &'static str, limit_bytes: u64) -> RecordingError {

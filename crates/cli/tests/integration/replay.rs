@@ -158,7 +158,6 @@ fn recording_that_contradicts_itself_is_named_by_replay_and_analyse() {
             whole(&|line| if line == 9 { noted(line, other) } else { plain(line) }),
             "tick 10, wire.command.actions: expected [",
         ),
-        (whole(&plain) + &whole(&plain), "tick 1, tick: expected 41, found 1"),
         (first(r#""game":{"rules":{"period_ticks":{"lazy":3}}}"#), "tick 4, threats[0].position."),
     ] {
         let path = folder.path().join("game.jsonl");
@@ -185,6 +184,26 @@ fn recording_that_contradicts_itself_is_named_by_replay_and_analyse() {
         let page = fs::read_to_string(page).unwrap();
         for text in [succeeds(&["replay", file]), succeeds(&["analyse", file, "--budget-ticks", "1"]), page] {
             assert_eq!(text.contains(note), has_note, "{text:.2000}");
+        }
+    }
+}
+
+#[test]
+fn second_game_in_a_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = record(&our_map("roundabout"), 40, flee);
+    let states: String = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["game_message"].to_string() + "\n")
+        .collect();
+    let path = folder.path().join("game.jsonl");
+    for game in [lines, states] {
+        fs::write(&path, game.repeat(2)).unwrap();
+        for command in ["replay", "analyse"] {
+            let refused = getaway(&[command, path.to_str().unwrap()]);
+            let err = String::from_utf8(refused.stderr).unwrap();
+            let expected = "line 41: tick: expected one game per file, so no tick before 40, found 1\n";
+            assert!(refused.status.code() == Some(2) && err.ends_with(expected), "{err}");
         }
     }
 }
