@@ -131,7 +131,7 @@ fn folder_files(folder: &Path, endings: &[&str], is_deep: bool) -> Result<Vec<Pa
     let (mut files, failed) = (Vec::new(), |error| unreadable(folder, &error));
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
         let is_hidden = name.starts_with('.');
         if is_deep && path.is_dir() && !is_hidden {
             files.extend(folder_files(&path, endings, is_deep)?);

@@ -148,11 +148,11 @@ pub(crate) fn run(args: &ViewArgs, host: Option<&dyn PlannerHost>, out: &mut imp
 /// `.jsonl` or `.jsonl.gz`, it is a file that does not end in `.txt` or `.png`, or it is a folder without
 /// `layout.png`.
 fn source(args: &ViewArgs) -> Result<Source> {
-    let is_recording = |path: &Path| {
-        let is_named = |endings: [&str; 2]| endings.iter().any(|ending| path.to_string_lossy().ends_with(ending));
-        (path.is_file() && !is_named([".txt", ".png"])) || is_named([".jsonl", ".jsonl.gz"])
+    let is_map = |path: &Path| {
+        let kind = path.extension().unwrap_or_default().to_ascii_lowercase();
+        let is_drawn = if path.is_file() { kind == "txt" || kind == "png" } else { kind != "jsonl" && kind != "gz" };
+        if path.is_dir() { path.join("layout.png").exists() } else { is_drawn }
     };
-    let is_map = |path: &Path| !is_recording(path) && (!path.is_dir() || path.join("layout.png").exists());
     let paths: Vec<PathBuf> = args.sources.iter().map(PathBuf::from).collect();
     Ok(match &paths[..] {
         [] => Source::Nothing,

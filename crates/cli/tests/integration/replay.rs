@@ -676,9 +676,12 @@ mod command {
         let (code, _, err) = texts(&replay(&[&path(&folder, "changed.jsonl"), &missing, &missing]));
         assert_eq!((code, err.as_str()), (Some(2), "error: 2 files cannot be read\n"));
         let empty = tempfile::tempdir().unwrap();
-        let (code, out, err) = texts(&replay(&[empty.path().to_str().unwrap()]));
+        let in_empty = || texts(&replay(&[empty.path().to_str().unwrap()]));
+        let (code, out, err) = in_empty();
         assert_eq!((code, out.as_str()), (Some(2), ""));
         assert!(err.contains("no recorded games: expected files that end in .jsonl or .jsonl.gz"), "{err}");
+        fs::copy(&good, empty.path().join("GAME.JSONL.GZ")).unwrap();
+        assert_eq!(in_empty().0, Some(0));
         assert_eq!(texts(&replay(&[])).0, Some(2));
     }
 
