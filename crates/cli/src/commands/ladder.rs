@@ -124,7 +124,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     drop(folder);
     match standing {
         Err(LadderError::Running { .. }) if has_requests => {
-            out.say(format!("{}: passed on to the running ladder", path.display()))
+            out.say(format!("{}: passed on to the running ladder, which keeps its settings", path.display()))
         }
         Err(error) => Err(withdrawn(&stored, error)),
         Ok(standing) => {

@@ -79,7 +79,7 @@ fn running_ladder_takes_requests_and_refuses_a_second_process() {
     assert_eq!((refused.status.code(), error_line(&refused)), (Some(2), expected));
     let taken = getaway(&ladder(&folder, &["--add", "broken=pipe:exit 3", "--retire", "random"]));
     let text = String::from_utf8(taken.stdout).unwrap();
-    assert_eq!(text, format!("{}: passed on to the running ladder\n", folder.display()));
+    assert_eq!(text, format!("{}: passed on to the running ladder, which keeps its settings\n", folder.display()));
     // A request that waits counts.
     for request in ["--add", "--retire"] {
         assert!(getaway(&ladder(&folder, &[request, "uct-greedy"])).status.success(), "{request}");
