@@ -120,8 +120,9 @@ impl Planning {
         options: &BotOptions,
         meter: &mut BudgetMeter,
     ) -> Result<Choice, PlannerFailure> {
+        let world = &tracker.beliefs.world;
         if !options.makes_own_plans() || !tracker.map.should_explore() {
-            return self.plan(tracker, state, doubt, options, meter);
+            return self.attempts_for(tracker, doubt, options).decide(world, state, meter);
         }
         let share = Budget { ticks: part(meter.remaining(), 2).ticks, ..meter.remaining() };
         let explorer = Explorer::new(tracker, state, &self.closed, options.seed, share);
@@ -131,7 +132,7 @@ impl Planning {
             return Ok(step);
         }
         let mut share = BudgetMeter::new(part(meter.remaining(), 2));
-        let choice = self.plan(tracker, state, doubt, options, &mut share)?;
+        let choice = self.attempts_for(tracker, doubt, options).decide(world, state, &mut share)?;
         meter.add_search(share.ticks());
         let explorer = Explorer::new(tracker, state, &self.closed, options.seed, meter.remaining());
         let ahead = self.attempts.as_ref().map_or(&[][..], |(_, attempts)| attempts.ahead());
@@ -140,14 +141,8 @@ impl Planning {
         Ok(checked)
     }
 
-    fn plan(
-        &mut self,
-        tracker: &Tracker,
-        state: &State,
-        doubt: Doubt,
-        options: &BotOptions,
-        meter: &mut BudgetMeter,
-    ) -> Result<Choice, PlannerFailure> {
+    /// The attempts for these beliefs. New beliefs start new attempts.
+    fn attempts_for(&mut self, tracker: &Tracker, doubt: Doubt, options: &BotOptions) -> &mut Attempts {
         let key = (tracker.beliefs.world_count, doubt);
         if self.attempts.as_ref().is_none_or(|(known, _)| *known != key) {
             let first = match doubt {
@@ -157,7 +152,6 @@ impl Planning {
             let first = Some(first).filter(|_| options.makes_own_plans());
             self.attempts = Some((key, Attempts::new(options, first)));
         }
-        let (_, attempts) = self.attempts.as_mut().expect("created just now");
-        attempts.decide(&tracker.beliefs.world, state, meter)
+        &mut self.attempts.as_mut().expect("created just now").1
     }
 }
