@@ -20,6 +20,8 @@ const WORDS: usize = 2;
 const TARGETS: usize = 64 * WORDS;
 /// At most this many bytes of a table are prepared at a time.
 const PREPARED_BYTES: usize = 1 << 20;
+/// A search continues with the next step at once until its steps have looked at this many tiles.
+const SEARCHED_TILES: usize = 1 << 16;
 /// On maps with at most this many tiles, each step of a search looks at all tiles. On larger maps, a
 /// step lists the tiles beside those that the search has just reached, unless these are more than a
 /// third of all tiles.
@@ -43,6 +45,8 @@ pub(super) struct Routes {
 pub(super) struct RouteBuilder {
     routes: Routes,
     built: usize,
+    /// The distance that the running search has reached, or 0.
+    distance: u32,
     // For each tile:
     reached: Vec<Targets>,
     /// The second-lowest bits of the distances.
@@ -67,6 +71,7 @@ impl RouteBuilder {
         Self {
             routes: Routes { table: Vec::with_capacity(tiles * row), row },
             built: 0,
+            distance: 0,
             reached: vec![[0; WORDS]; tiles],
             halves: vec![[0; WORDS]; tiles],
             front: vec![[0; WORDS]; tiles],
@@ -78,8 +83,8 @@ impl RouteBuilder {
         }
     }
 
-    /// Builds the routes to at most [`TARGETS`] more tiles, or prepares a part of a large table. Returns
-    /// true once the table is complete.
+    /// Prepares a part of a large table, continues a search, or writes the routes to its targets.
+    /// Returns true once the table is complete.
     pub fn advance(&mut self, graph: &StreetGraph) -> bool {
         // The first write to each page takes long, and a search writes to all of them.
         let Routes { table, row } = &mut self.routes;
@@ -87,19 +92,21 @@ impl RouteBuilder {
         if table.len() < graph.len() * *row {
             return false;
         }
-        let first = self.built;
-        if first == graph.len() {
+        let (first, tiles) = (self.built, graph.len());
+        if first == tiles {
             return true;
         }
-        self.built = graph.len().min(first + TARGETS);
-        self.search(graph.neighbours(Mover::Threat), first);
+        if !self.search(graph.neighbours(Mover::Threat), first) {
+            return false;
+        }
         for word in 0..WORDS {
             self.write_nearer(graph, first + 64 * word, word);
         }
-        for target in first..self.built {
+        for target in (first..tiles).take(TARGETS) {
             for_each_visible(graph, target, |tile| self.routes.table[tile * self.routes.row + target] |= SEES);
         }
-        self.built == graph.len()
+        (self.built, self.distance) = (tiles.min(first + TARGETS), 0);
+        self.built == tiles
     }
 
     /// The table, which must be complete.
@@ -107,23 +114,27 @@ impl RouteBuilder {
         self.routes
     }
 
-    fn search(&mut self, neighbours: &[[u16; 4]], first: usize) {
-        self.reached.fill([0; WORDS]);
-        self.halves.fill([0; WORDS]);
-        self.beside_at.fill(0);
-        for (bit, target) in (first..self.built).enumerate() {
-            self.active.push(target as u16);
-            self.reached[target][bit / 64] = 1 << (bit % 64);
-            self.front[target][bit / 64] = 1 << (bit % 64);
+    /// Starts or continues a search from the targets from `first` on. Returns true at its end.
+    fn search(&mut self, neighbours: &[[u16; 4]], first: usize) -> bool {
+        if self.distance == 0 {
+            self.reached.fill([0; WORDS]);
+            self.halves.fill([0; WORDS]);
+            self.beside_at.fill(0);
+            for (bit, target) in (first..neighbours.len()).take(TARGETS).enumerate() {
+                self.active.push(target as u16);
+                self.reached[target][bit / 64] = 1 << (bit % 64);
+                self.front[target][bit / 64] = 1 << (bit % 64);
+            }
         }
         let is_small = neighbours.len() <= DENSE_TILES_MAX;
-        let mut distance = 0;
-        while !self.active.is_empty() {
-            distance += 1;
+        let mut tiles = 0;
+        while !self.active.is_empty() && tiles < SEARCHED_TILES {
+            self.distance += 1;
             let is_dense = is_small || 3 * self.active.len() > neighbours.len();
-            let count = if is_dense { 0 } else { self.list_beside(neighbours, distance) };
+            let count = if is_dense { 0 } else { self.list_beside(neighbours) };
             let beside = if is_dense { &self.all } else { &self.beside[..count] };
-            let half = u64::from(distance & 2 != 0).wrapping_neg();
+            tiles += beside.len();
+            let half = u64::from(self.distance & 2 != 0).wrapping_neg();
             let mut any_anywhere = 0;
             for &tile in beside {
                 let tile = usize::from(tile);
@@ -147,17 +158,18 @@ impl RouteBuilder {
             }
             std::mem::swap(&mut self.front, &mut self.next);
         }
+        self.active.is_empty()
     }
 
     /// Lists the tiles beside active tiles, and returns their number.
-    fn list_beside(&mut self, neighbours: &[[u16; 4]], distance: u32) -> usize {
+    fn list_beside(&mut self, neighbours: &[[u16; 4]]) -> usize {
         let mut count = 0;
         for &tile in &self.active {
             for neighbour in neighbours[usize::from(tile)] {
                 // The list is always written, but its length counts only new tiles.
                 self.beside[count] = neighbour;
-                let known = std::mem::replace(&mut self.beside_at[usize::from(neighbour)], distance);
-                count += usize::from(known != distance);
+                let known = std::mem::replace(&mut self.beside_at[usize::from(neighbour)], self.distance);
+                count += usize::from(known != self.distance);
             }
         }
         count
@@ -169,7 +181,7 @@ impl RouteBuilder {
     /// from an odd distance, the nearer tile has the same bit, and from an even distance, the
     /// farther one.
     fn write_nearer(&mut self, graph: &StreetGraph, first: usize, word: usize) {
-        let targets = (first..self.built).take(64);
+        let targets = (first..graph.len()).take(64);
         let whites = targets.fold(0, |bits, target| bits | is_white(graph, target) & 1 << (target - first));
         let rows = self.routes.table.chunks_exact_mut(self.routes.row);
         for (tile, (row, ways)) in rows.zip(graph.neighbours(Mover::Threat)).enumerate() {

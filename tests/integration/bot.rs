@@ -399,8 +399,8 @@ fn largest_hall_is_answered_from_the_first_tick() {
     drawing[3].replace_range(60..61, "D");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
     let mut server = FakeServer::new(&layout, &Rules::BLITZ_2025);
-    // The world is built in 34 slices. At most 25 fit into a decision, so a few decisions build it.
-    let (budget, time_per_reading) = (Duration::from_millis(40), Duration::from_micros(1600));
+    // The world is built in about 290 slices. At most 80 fit into a decision, so a few decisions build it.
+    let (budget, time_per_reading) = (Duration::from_millis(40), Duration::from_micros(500));
     let (mut bot, _clock) = timed_bot("survival", &Rules::BLITZ_2025, budget, time_per_reading);
     let mut decisions = Vec::new();
     while !server.is_over() && server.tick() < 200 {
