@@ -1,8 +1,9 @@
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use super::{ProtocolError, from_json, kind, parse_actions, shortened};
+use super::{ProtocolError, from_json, kind, parse_actions};
 use crate::game::Action;
+use crate::text::clipped;
 
 const REGISTER: &str = "REGISTER";
 const VIEWER: &str = "VIEWER";
@@ -128,5 +129,5 @@ impl ClientFrame {
 
 fn short(json: &Value) -> String {
     const SHORT_CHARS: usize = 40;
-    shortened(&json.to_string(), SHORT_CHARS)
+    clipped(&json.to_string(), SHORT_CHARS)
 }

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use super::shortened;
 use crate::game::{Action, ActionError};
+use crate::text::clipped;
 
 const EXAMPLE_MAX_CHARS: usize = 100;
 
@@ -37,7 +37,7 @@ impl Mistakes {
 
     /// Counts a mistake. Returns a description if the mistake is the first of its kind.
     pub fn add(&mut self, kind: &str, tick: u32, example: &str, error: &str) -> Option<String> {
-        let example = shortened(example, EXAMPLE_MAX_CHARS);
+        let example = clipped(example, EXAMPLE_MAX_CHARS);
         let description = format!("the {kind} {example}: {error}");
         let (kind, error) = (kind.to_owned(), error.to_owned());
         self.merge_one(Mistake { kind, tick, example, error, count: 1 }).then_some(description)

@@ -99,13 +99,6 @@ pub fn parser_words(error: &serde_json::Error) -> String {
     if error.is_data() { reason } else { format!("invalid JSON{column}: {reason}") }
 }
 
-pub(crate) fn shortened(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 fn path_prefix(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
 }

@@ -135,7 +135,7 @@ pub fn milliseconds(time: std::time::Duration) -> f64 {
 
 /// The text of a frame, cut after 200 characters.
 pub fn shortened(text: &str) -> String {
-    crate::protocol::shortened(text, UNREADABLE_CHARS_MAX)
+    crate::text::clipped(text, UNREADABLE_CHARS_MAX)
 }
 
 #[cfg(test)]
