@@ -163,9 +163,9 @@ def run_speed(page: Page, program: Path, maps: Path | None) -> list[str]:
         if game["rules"]["no_jump"]:
             break
         lines.append(speed_of(page, program, game, game["name"]))
-    for folder in sorted(maps.iterdir()) if maps else []:
+    for folder in sorted(maps.resolve().iterdir()) if maps else []:
         layout = page.evaluate(
-            "(bytes) => session.client.json('png', null, { file: Uint8Array.from(bytes) })", list((folder / "layout.png").read_bytes())
+            "(bytes) => session.client.json('map_file', null, { file: Uint8Array.from(bytes) })", list((folder / "layout.png").read_bytes())
         )
         rules = page.evaluate("session.client.json('start').then(({ rules }) => rules)")
         lines.append(speed_of(page, program, {"name": folder.name, "map": layout, "rules": rules}, str(folder)))
