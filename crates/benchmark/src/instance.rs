@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -68,9 +69,9 @@ pub struct Benchmark {
 }
 
 impl Benchmark {
-    /// Loads the list of instances in a folder. Fails if the list cannot be read, or if one of its
-    /// lines is not a valid instance. The name and the map of a valid instance are paths that stay
-    /// within any folder, on any system.
+    /// Loads the list of instances in a folder. Fails if the list cannot be read, if one of its
+    /// lines is not a valid instance, or if two names are equal but for capitals. The name and the
+    /// map of a valid instance are paths that stay within any folder, on any system.
     pub fn load(folder: impl Into<PathBuf>) -> Result<Self, BenchmarkError> {
         let folder = folder.into();
         let path = folder.join(LIST);
@@ -81,7 +82,12 @@ impl Benchmark {
                 .and_then(|Object::<Instance>(instance)| instance.checked())
                 .map_err(|why| BenchmarkError::Content { path: path.clone(), why: format!("line {}: {why}", at + 1) })
         };
-        let instances = text.lines().enumerate().map(parse).collect::<Result<_, _>>()?;
+        let instances = text.lines().enumerate().map(parse).collect::<Result<Vec<_>, _>>()?;
+        let mut names = BTreeSet::new();
+        if let Some(again) = instances.iter().find(|instance| !names.insert(instance.name.to_lowercase())) {
+            let why = format!("instance {}: expected a name that differs from all others in any case", again.name);
+            return Err(BenchmarkError::Content { path, why });
+        }
         Ok(Self { folder, instances })
     }
 
@@ -93,10 +99,8 @@ impl Benchmark {
     /// Returns the instances of a track. Fails if there are none.
     pub fn track(&self, track: &str) -> Result<Vec<&Instance>, BenchmarkError> {
         let found: Vec<&Instance> = self.instances.iter().filter(|instance| instance.track() == track).collect();
-        if found.is_empty() {
-            return Err(BenchmarkError::Unknown { what: "track", name: track.to_owned() });
-        }
-        Ok(found)
+        let unknown = || BenchmarkError::Unknown { what: "track", name: track.to_owned() };
+        if found.is_empty() { Err(unknown()) } else { Ok(found) }
     }
 
     pub fn record_path(&self, instance: &str) -> PathBuf {
@@ -301,6 +305,21 @@ mod tests {
         }
         for name in ["t", "t/n/n"] {
             assert!(load(name, "n.txt").is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let line = |name: &str| {
+            let (name, map, sha256) = (name.into(), "m.txt".into(), String::new());
+            serde_json::to_string(&Instance { name, map, sha256, rules: Rules::BLITZ_2025 }).expect("JSON")
+        };
+        for (second, is_valid) in [("t/b", true), ("t/a", false), ("t/A", false)] {
+            std::fs::write(folder.path().join(LIST), format!("{}\n{}\n", line("t/a"), line(second))).expect("a file");
+            let error = Benchmark::load(folder.path()).err().map(|error| error.to_string()).unwrap_or_default();
+            let expected = format!(": instance {second}: expected a name that differs from all others in any case");
+            assert_eq!((error.is_empty(), error.ends_with(&expected)), (is_valid, !is_valid), "{error}");
         }
     }
 }
