@@ -2,8 +2,8 @@
 //! pipe can block for ever and a device may have no end. A file above the size limit is refused
 //! before anything is read. Data appended after the file has been opened is ignored.
 //!
-//! [`TextReader`] reads text as editors and shells of any system write it, and [`Object`] an object
-//! of JSON.
+//! [`TextReader`] reads text as editors and shells of any system write it. [`Object`] reads a JSON
+//! object.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -93,7 +93,7 @@ pub fn text(content: &[u8]) -> io::Result<String> {
     Ok(text)
 }
 
-/// Names a kind of file that is not text by its first bytes; `None` for other content.
+/// Recognises, by its first bytes, a kind of file that is not text; `None` for other content.
 pub fn binary_kind(content: &[u8]) -> Option<&'static str> {
     let kinds: [(usize, &[u8], &str); 13] = [
         (0, PNG_MAGIC, "a PNG picture"),

@@ -1,6 +1,6 @@
 //! **getaway** reimplements the car chase of Coveo's *Blitz 2025* exactly, and plans whole games.
 //!
-//! To use the library beside a checkout of its repository, add these lines to `Cargo.toml`:
+//! To use the library in a crate next to a checkout of its repository, add to `Cargo.toml`:
 //!
 //! ```toml
 //! [dependencies]

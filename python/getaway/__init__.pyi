@@ -528,7 +528,7 @@ class Batch:
         """The numbers of the players' tiles, for `_action_masks_at`."""
 
     def _action_masks_at(self, tiles: npt.NDArray[np.uint16]) -> npt.NDArray[np.int8]:
-        """`action_masks` of the time when the players were on these tiles."""
+        """The `action_masks` of players on these tiles."""
 
     def get_state(self) -> npt.NDArray[np.int16]:
         """Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats), where
@@ -621,8 +621,8 @@ class Solver:
         no_jump: whether to play the no-jump variant.
         rules: a dict of the rules that differ from the server's.
         seed: the seed of the search.
-        memory_max_bytes: maximum memory of the survival search, in bytes; the proof that follows
-            may use several times as much.
+        memory_max_bytes: maximum memory of the first survival search, in bytes. The limits of all
+            other searches are proportional to it; together they may use several times as much.
 
     Raises:
         FileNotFoundError: if the map does not exist.

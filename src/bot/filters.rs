@@ -51,9 +51,10 @@ const READY_STATES_MAX: u64 = 400;
 /// Maximum period of the next phase. [`Readiness`] needs one world for each tick of the period.
 const PERIOD_MAX: u8 = 8;
 
-/// Requires that states before `until_tick` are *ready*: that a line from the state is found that
-/// survives for a while even if the threats' next quicker phase begins in its tick. In a ready state,
-/// the bot can react to an early phase. Once the budget is used up, no state counts as ready.
+/// Requires that states before `until_tick` are *ready*. A state is ready if a search finds a line
+/// from it that survives for a while even if the threats' next quicker phase begins in the state's
+/// tick. In a ready state, the bot can react to an early phase. Once the budget is used up, no
+/// state counts as ready.
 pub(super) struct Readiness {
     until_tick: u16,
     period_ticks: u8,

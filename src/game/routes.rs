@@ -175,11 +175,11 @@ impl RouteBuilder {
         count
     }
 
-    /// Writes the directions that lead nearer to the targets of a word, of which `first` is the
-    /// first. A step leads from a white to a black tile of a chessboard or back, so it changes the
-    /// distance by one, and the second-lowest bits of two adjacent distances show which is smaller:
-    /// from an odd distance, the nearer tile has the same bit, and from an even distance, the
-    /// farther one.
+    /// Writes the directions that lead nearer to the targets of a word. `first` is the first of
+    /// these targets. A step leads from a white to a black tile of a chessboard or back, so it
+    /// changes the distance by one, and the second-lowest bits of two adjacent distances show which
+    /// is smaller: from an odd distance, the nearer tile has the same bit, and from an even
+    /// distance, the farther one.
     fn write_nearer(&mut self, graph: &StreetGraph, first: usize, word: usize) {
         let targets = (first..graph.len()).take(64);
         let whites = targets.fold(0, |bits, target| bits | is_white(graph, target) & 1 << (target - first));

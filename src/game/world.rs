@@ -229,8 +229,8 @@ impl World {
         self.tables.graph.tile(position).expect("positions of a checked layout are open tiles")
     }
 
-    /// Plays one tick like [`World::play`], without checking that the game goes on: if it is over,
-    /// the state becomes one that no game has. A blocked move counts as staying. With
+    /// Plays one tick like [`World::play`], without checking that the game is running: if it is
+    /// over, the state becomes one that no game has. A blocked move counts as staying. With
     /// [`Rules::no_jump`], a step onto a threat's tile ends the game before the threats move.
     ///
     /// # Panics

@@ -68,9 +68,10 @@ impl Learner {
             simplest_square(ranges[rules.deer_view as usize], expected.deer_shy_distance_squared);
     }
 
-    /// Chooses the shared path order and the values about hawks one after the other. Each is the nearest
-    /// to the expected one that agrees with the earlier choices: for example, a patience may be possible
-    /// only with certain rests or posts. `None` if the deadline passes first.
+    /// Chooses the shared path order and the values about hawks one after the other. Of the
+    /// values that agree with the earlier choices, chooses the one nearest to the expected value:
+    /// for example, a patience may be possible only with certain rests or posts. `None` if the
+    /// deadline passes first.
     fn best_hawks(&self, rules: &mut Rules, deadline: Deadline) -> Option<()> {
         let expected = &self.expected;
         let in_time = || (!deadline.is_past()).then_some(());
@@ -179,7 +180,7 @@ impl<'a> OpenHawks<'a> {
     }
 }
 
-/// Keeps the hypotheses that `is_kept` accepts, or all if it accepts none. Returns false in this case.
+/// Keeps the hypotheses that `is_kept` accepts. If it accepts none, keeps all and returns false.
 pub(super) fn keep<T: Copy>(hypotheses: &mut Vec<T>, is_kept: impl Fn(&T) -> bool) -> bool {
     let kept: Vec<T> = hypotheses.iter().copied().filter(is_kept).collect();
     let is_any = !kept.is_empty();

@@ -16,7 +16,7 @@ use super::sets::Sets;
 use super::variants::{Difference, Parameter};
 use crate::game::{Clock, Direction, Personalities, Rules, Style};
 
-/// Maximum numbers to list in a text.
+/// Maximum count of numbers to list in a text.
 const LISTED_MAX: usize = 6;
 
 /// The findings about a parameter.
@@ -67,7 +67,7 @@ pub enum Open {
     NotSearched,
     /// The given number of picks is too small.
     FewPicks(usize),
-    /// It is open which word means this style.
+    /// It is not known which word means this style.
     UnclearWord(Style),
     /// Either view of the player is possible.
     Views,
@@ -116,7 +116,7 @@ impl fmt::Display for Open {
             Self::NotObserved => f.write_str("not observed"),
             Self::NotSearched => f.write_str("not searched for"),
             Self::FewPicks(count) => write!(f, "too few choices to tell ({count})"),
-            Self::UnclearWord(style) => write!(f, "unclear, because it is open which word means the {style}"),
+            Self::UnclearWord(style) => write!(f, "unclear, because it is not known which word means the {style}"),
             Self::Views => f.write_str("stale or present"),
             Self::Range(first, last) => write!(f, "{first} to {last}"),
             Self::AtLeast(first) => write!(f, "{first} or more"),
@@ -341,7 +341,7 @@ fn clocks_of(games: &[ObservedGame]) -> (Option<ClockSets>, Reports) {
 
 fn best_clock(games: &[ObservedGame], reports: Reports, sets: &ClockSets, rules: &mut Rules) {
     let found: Vec<Rules> = games.iter().filter_map(|game| game.filter.best()).collect();
-    // A game that ends early leaves later phases open, which another game may decide.
+    // A game that ends early does not determine the later phases, but another game may.
     let decided = found.iter().map(|found| sets.nearest_to(found)).filter(|rules| rules.validate().is_ok());
     let candidates: Vec<Rules> = decided.chain(found.iter().copied()).collect();
     let explains = |rules: &&Rules| {

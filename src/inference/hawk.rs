@@ -194,10 +194,10 @@ impl HawkHypothesis {
         }
     }
 
-    /// Splits the hypothesis: some values let the hawk wait on, and others send it to a post.
+    /// Splits the hypothesis: some values let the hawk keep waiting, and others send it to a post.
     fn wait(&self, streets: &Streets, waited: u8, rests: bool, after: &mut Vec<Self>) {
         let HawkValues { patience, rest, orders } = self.values;
-        // The patience for each set of rests, first of those that let the hawk wait.
+        // The patience for each set of rests. The sets that let the hawk wait come first.
         let mut split: BTreeMap<(bool, u128), u128> = BTreeMap::new();
         for moves in values(patience) {
             // A hawk gets a post once `waited` exceeds its patience, plus its rest if it `rests`.

@@ -98,7 +98,7 @@ impl Learner {
         self
     }
 
-    /// Makes the learner understand the words for styles as another one does.
+    /// Copies from another learner the styles that each unknown word may mean.
     #[must_use]
     pub fn with_words_of(mut self, other: &Self) -> Self {
         self.possible.clone_from(&other.possible);

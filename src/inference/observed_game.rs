@@ -29,8 +29,8 @@ pub(super) struct ObservedGame {
 pub(super) struct FollowedThreat {
     pub named: StyleWord,
     pub style: Option<Style>,
-    /// The styles that the word may mean, if games that have ended tell. A threat with several such
-    /// styles is not followed.
+    /// The styles that the word may mean, if games that have ended show this. A threat with several
+    /// such styles is not followed.
     pub possible: Vec<Style>,
     pub memory: ThreatMemory,
     pub unexplained: Option<Unexplained>,

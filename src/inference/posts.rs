@@ -30,8 +30,8 @@ impl PostDraws {
         Self { counts: (1..=draws).map(counts).collect(), most: most as u16 }
     }
 
-    /// The post counts, as bits, with which a hawk can get these posts. `counted` is the number of
-    /// posts whose draw numbers are known.
+    /// The set of post counts, as bits, for which a hawk can pick these posts. `counted` is the
+    /// number of posts whose draw numbers are known.
     pub fn counts(&self, posts: &[u128], counted: usize) -> u128 {
         let all = below(self.most as u8 + 1) & !1;
         posts.iter().zip(&self.counts).enumerate().fold(all, |counts, (index, (post, sent_to))| {

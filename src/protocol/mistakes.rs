@@ -66,7 +66,7 @@ impl Mistakes {
         self.0.is_empty()
     }
 
-    /// Each kind with its number and its first example, such as `57 invalid actions, the first
+    /// Each kind with its count and its first example, such as `57 invalid actions, the first
     /// {"type":"LEFT"} at tick 1: expected {"type": T}, ...`.
     pub fn words(&self) -> String {
         let words = self.0.iter().map(|Mistake { kind, tick, example, error, count }| match count {

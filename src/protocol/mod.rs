@@ -114,7 +114,8 @@ impl ProtocolError {
 }
 
 /// Parses JSON, which may begin with a byte order mark. A lone half of a surrogate pair, which some
-/// programs write into strings, counts as U+FFFD. Tracks paths only in a second parse, after an error, because tracking is slow.
+/// programs write into strings, counts as U+FFFD. Tracks paths only in a second parse, after an
+/// error, because tracking is slow.
 pub(crate) fn from_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, ProtocolError> {
     let invalid = |error: Utf8Error| {
         let source =

@@ -50,7 +50,7 @@ pub struct CommandNote {
 pub struct UnreadableNote {
     /// The time from sending the state to reading the frame, in milliseconds.
     pub ms: f64,
-    /// The frame's text, cut after 200 characters.
+    /// The frame's text, or the first and the last 100 characters if it is longer than 200.
     pub text: String,
     /// The reason why the frame could not be read.
     pub error: String,
@@ -133,7 +133,7 @@ pub fn milliseconds(time: std::time::Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// The text of a frame, cut after 200 characters.
+/// The text of a frame, or the first and the last 100 characters if it is longer than 200.
 pub fn shortened(text: &str) -> String {
     crate::text::clipped(text, UNREADABLE_CHARS_MAX)
 }

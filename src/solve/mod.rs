@@ -28,24 +28,24 @@
 //! bound excludes it, the middle between the line and the bound; it stays until it is decided. The
 //! far target is the more important one until the last tick is excluded, and then the near one is.
 //!
-//! A job either searches for lines or runs one *sweep*, for one of the targets. There are five kinds:
-//! the survival search; the beam search or, instead, the large neighbourhood search; the exhaustive
-//! search; wide and reaching sweeps; narrow sweeps. The queue runs the job of the kind that has cost
-//! the least work for its target so far, where every kind starts with `FIRST_WORK`. Of a kind, the
-//! job with the lowest limit is next. Each target has its own count of work, which goes on when the
-//! target moves. Work on the less important target counts `SHARE` times, and so does the work of
-//! the survival search. The large neighbourhood search and the exhaustive search have no target, and
-//! their work counts once. So cheap jobs run first, and expensive ones wait until the others have
-//! cost as much.
+//! A job either searches for lines or runs one *sweep*, for one of the targets. There are five
+//! kinds: the survival search; the beam search or, instead, the large neighbourhood search; the
+//! exhaustive search; wide and reaching sweeps; narrow sweeps. The queue runs the job of the kind
+//! that has cost the least work for its target so far, where every kind starts with `FIRST_WORK`.
+//! Of a kind, the job with the lowest limit is next. Each target has its own count of work, which
+//! is not reset when the target moves. Work on the less important target counts `SHARE` times, and
+//! so does the work of the survival search. The large neighbourhood search and the exhaustive
+//! search have no target, and their work counts once. So cheap jobs run first, and expensive ones
+//! wait until the others have cost as much.
 //!
 //! A search continues where it stopped, but the survival search begins again when its target moves.
 //! A sweep may take `SHARE` times the work done for its target so far; for the less important
-//! target, only this work. A new sweep that is probably cheap is first tried out with `FIRST_WORK`
-//! instead. If a sweep reaches its limit, its forward pass is lost, but not the known sets of an
-//! unfinished backward pass, and the sweep returns to the queue with twice its limit. The *trial*, a
-//! cheap sweep for early targets with all threats, is given up instead. A sweep with a layer that
-//! does not fit into the memory is given up, too. A sweep that ends leaves *known sets*, which make
-//! later sweeps and searches for the target cheaper.
+//! target, only as much work as was done so far. A new sweep that is probably cheap is first tried
+//! out with `FIRST_WORK` instead. If a sweep reaches its limit, its forward pass is lost, but not
+//! the known sets of an unfinished backward pass, and the sweep returns to the queue with twice its
+//! limit. The *trial*, a cheap sweep for early targets with all threats, is given up instead. A
+//! sweep with a layer that does not fit into the memory is given up, too. A sweep that ends leaves
+//! *known sets*, which make later sweeps and searches for the target cheaper.
 //!
 //! # Why bounds hold
 //!

@@ -7,8 +7,8 @@ const PLAY_MEMORY_MAX_BYTES: usize = 16 << 20;
 pub struct SolverOptions {
     /// The seed of the searches for lines.
     pub seed: u64,
-    /// Maximum memory of the search for lines, in bytes. The search for bounds may use several times
-    /// as much.
+    /// Maximum memory of the first survival search, in bytes. The limits of all other searches are
+    /// proportional to it; together they may use several times as much.
     pub memory_max_bytes: usize,
 }
 

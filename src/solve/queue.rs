@@ -9,7 +9,7 @@ use super::tuning::{FIRST_WORK, SHARE};
 /// The goal of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Aim {
-    /// The tick in which the longest line ends: to prove that no line is longer, or find one.
+    /// The tick in which the longest line ends: to prove that no line is longer, or to find one.
     Near,
     /// A later tick: the last one of the game, or the middle between the longest line and the bound.
     Far,

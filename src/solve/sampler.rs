@@ -34,7 +34,8 @@ pub(super) struct CandidateSampler {
     known: Fingerprints,
 }
 
-/// The deferred candidates, those that have been drawn, and from `drawn` to `count` the others.
+/// In `nodes`: the deferred candidates, then those already drawn, then the rest, from `drawn` to
+/// `count`.
 #[derive(Debug, Default)]
 struct Candidates {
     nodes: Vec<Node>,

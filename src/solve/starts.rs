@@ -62,8 +62,8 @@ impl<const N: usize> Model<N> {
     }
 
     /// Returns the ticks of the reachable layers, from the last to the first. Layers are small at the
-    /// end of a time in which owls look. The last layer is the first such one after threats begin to
-    /// move in every tick.
+    /// end of a period in which owls look. The last layer is the one at the end of the first such
+    /// period after threats begin to move in every tick.
     pub fn reach_ticks(&self) -> Vec<usize> {
         let last = usize::from(LAST_TICK);
         let always = self.times.always_from;

@@ -172,8 +172,8 @@ impl<const N: usize> Sweep<'_, N> {
         Ok(())
     }
 
-    /// Returns true if almost all states of a known set with the same mask are left: going on would
-    /// mostly repeat an earlier sweep for this target.
+    /// Returns true if almost all states of a known set with the same mask are left: continuing
+    /// would mostly repeat an earlier sweep for this target.
     fn is_repeating(&self, front: &Front<N>) -> bool {
         let is_same = |known: &Known<N>| {
             known.mask == front.mask
@@ -272,8 +272,8 @@ impl<const N: usize> Sweep<'_, N> {
             (tick, mask) = (front.tick, front.mask);
             after = index(self.model, left, mask);
             if self.record(tick, mask, &after, &mut allowed) && is_long(self) {
-                // Few sweeps start before a large layer, so a long pass ends there. It goes on to a
-                // layer of twice the size while it drops states.
+                // Few sweeps start before a large layer, so a long pass ends there. It
+                // continues to a layer of twice the size while it drops states.
                 let is_same = SAME_SHARE * (before - states) < before;
                 let len = after.layer().len();
                 if len > 2 * LARGE_LEN || is_same && len > LARGE_LEN {

@@ -33,6 +33,6 @@ pub(super) const SMALL_STATES: u64 = 512;
 
 /// Work on the less important target counts this many times, and so does the work of the survival
 /// search. A sweep for the more important target may take this many times the work done for it so
-/// far. A sweep beyond its target may take one in this many ticks of work of the way to the target.
+/// far. Beyond its target, a sweep may do `1 / SHARE` of the work that it took to get there.
 /// Narrow sweeps look for a start in windows of this many times `NEAR_TICKS`.
 pub(super) const SHARE: u64 = 4;

@@ -54,8 +54,8 @@ impl PlayerSpec {
         }
     }
 
-    /// Returns a player for a new game. The planner replaces that of `options`, of which an external
-    /// bot gets only the seed.
+    /// Returns a player for a new game. The planner replaces that of `options`. An external bot
+    /// gets only the seed of `options`.
     pub fn player(&self, options: BotOptions) -> Result<Player, OptionsError> {
         match self.clone() {
             Self::Planner(planner) => Ok(Player::Bot(Box::new(Bot::new(BotOptions { planner, ..options })?))),

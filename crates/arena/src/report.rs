@@ -31,7 +31,7 @@ pub struct ReportText<'a> {
     pub facts: &'a [(&'static str, String)],
 }
 
-/// The result of a series, beside those of its planners.
+/// The result of a series, in addition to the results of its planners.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub enum Judgement {

@@ -117,7 +117,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// Scripts that test what happens to files find the arguments that take files by these words.
+    /// Scripts that test file handling recognise the arguments that take files by these words.
     const FILE_WORDS: [&str; 5] = ["FILE", "DIR", "OUT", "MAP", "RECORDING"];
 
     #[test]

@@ -69,9 +69,9 @@ pub type Work<'a, Job, R, E> = dyn Fn(&Job, &dyn Fn() -> bool) -> Result<Option<
 pub struct Jobs<'a, Job, R, B, E> {
     /// The data that all jobs share, as the line of JSON that another process reads first.
     pub shared: String,
-    /// Returns at most as many jobs as are wanted, or none if no job is available at present. If no
-    /// job is in progress, there are then no further jobs. Called at least every 50 ms, with 0 if no
-    /// job is wanted, so that a run can do other work.
+    /// Returns at most as many jobs as are wanted, or none if no job is available at present. Returning
+    /// none while no job is in progress means that there are no further jobs. Called at least every
+    /// 50 ms, with 0 if no job is wanted, so that a run can do other work.
     pub next: &'a mut dyn FnMut(usize) -> Vec<Job>,
     pub work: &'a Work<'a, Job, R, E>,
     /// Gets each job with its result. Like `next`, runs on the thread that calls [`Jobs::run`].

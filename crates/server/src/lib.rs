@@ -136,8 +136,8 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.shared.disconnect_all();
         self.shared.end();
-        // A last connection ends the thread that accepts connections. The unspecified address is
-        // not one to connect to on every system.
+        // A last connection ends the thread that accepts connections. Some systems cannot
+        // connect to the unspecified address, so the loopback address takes its place.
         let mut address = self.address;
         match address {
             SocketAddr::V4(_) if address.ip().is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),

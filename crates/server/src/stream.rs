@@ -6,7 +6,7 @@
 //! a waiting read.
 //!
 //! A thread per connection reads ahead, because the standard library cannot wait for a connection
-//! and a waker at once, and its timeouts of reads are not exact on all platforms.
+//! and a waker at once, and its read timeouts are not exact on all platforms.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};

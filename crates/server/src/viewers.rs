@@ -58,7 +58,7 @@ impl Viewers {
         Some(viewer)
     }
 
-    /// Sends a state to all viewers, except to those with a full backlog.
+    /// Sends a state to all viewers. A viewer with a full backlog is disconnected instead.
     pub fn publish(&self, frame: Utf8Bytes) {
         let mut inner = lock(&self.inner);
         for viewer in inner.viewers.iter().filter_map(Weak::upgrade) {

@@ -64,7 +64,7 @@ impl<const W: usize> Combination<W> {
     }
 }
 
-/// A fast hash. An adversary who provokes collisions only reaches the limit of steps later.
+/// A fast hash. If an adversary provokes collisions, the limit of steps is only reached later.
 #[derive(Default)]
 pub(super) struct Mixer(u64);
 

@@ -40,7 +40,7 @@ pub(super) enum Received {
 }
 
 impl Received {
-    /// Removes a byte order mark, with which writers of .NET begin their first message.
+    /// Removes a byte order mark, with which .NET writers begin their first message.
     pub fn message(text: &str) -> Self {
         Self::Message { text: text.trim_start_matches('\u{feff}').to_owned(), arrived: Instant::now() }
     }

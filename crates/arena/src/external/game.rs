@@ -205,8 +205,8 @@ impl End {
     }
 }
 
-/// Adds the line of the log that most likely names the error to a failure. Must be called before the
-/// connection is closed, because a bot can print an error that is only the result of this.
+/// Adds to a failure the line of the log that most likely names the error. Must be called before
+/// the connection is closed, because closing it can make the bot print an unrelated error.
 fn explained<T>(result: Result<T, End>, process: &mut Program) -> Result<T, End> {
     result.map_err(|end| match end {
         End::Failed(kind, detail) => {

@@ -7,10 +7,11 @@
 //! standard output, as lines of JSON.
 //!
 //! Guarantees: after the first tick, a bot has `tick_time` per tick, by default the server's
-//! 100 ms. A bot that fails (see [`FailureKind`](super::FailureKind)) loses the game, and the game's record names the
-//! reason. On Linux, no process started by a bot outlives the bot's games, even if this program is
-//! killed. On other Unix systems, processes that leave the bot's process group may survive. On
-//! Windows, all processes of a bot may survive.
+//! 100 ms. A bot that fails (see [`FailureKind`](super::FailureKind)) loses the game, and the
+//! game's record names the reason. On Linux, no process started by a bot outlives the bot's games,
+//! even if this program is killed. On other Unix systems, processes that leave the bot's process
+//! group may survive. On Windows, any process of a bot may survive, because only the shell is
+//! killed.
 
 mod bridge;
 mod connection;

@@ -42,7 +42,7 @@ pub struct ProgramEnd {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Streams {
-    /// Standard input is empty; both outputs go to the log.
+    /// Standard input is empty; standard output and standard error go to the log.
     Logged,
     /// Standard input and output are pipes; standard error goes to the log.
     Piped,
@@ -81,7 +81,7 @@ fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
 
 impl Program {
     /// Starts a shell command with these environment variables; an empty value unsets a variable.
-    /// The log gets both outputs.
+    /// Standard output and standard error both go to the log.
     ///
     /// # Errors
     /// When the shell, its pipes or the thread that reads the log cannot be created.

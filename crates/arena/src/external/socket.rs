@@ -68,7 +68,7 @@ impl Port {
 }
 
 /// A socket that both threads of a connection write to. In the head of an HTTP message, reads end at
-/// the end of the head, because the library for websockets rejects a handshake that is read together
+/// the end of the head, because the websocket library rejects a handshake that is read together
 /// with the next message.
 struct Socket {
     input: BufReader<TcpStream>,
@@ -133,7 +133,7 @@ fn failure<R: HandshakeRole>(error: HandshakeError<R>) -> Error {
     }
 }
 
-/// Shakes hands on a thread of its own, because reads have no deadline.
+/// Performs the handshake on a thread of its own, because reads have no deadline.
 fn shaken(
     connection: TcpStream,
     role: Role,
@@ -200,7 +200,7 @@ fn handshake_words(error: &Error) -> String {
 }
 
 /// Rejects web pages. A browser sends the origin of the page. A program sends no origin, the server's
-/// address, or an address of this machine without a port, which libraries for Go require.
+/// address, or an address of this machine without a port, which Go libraries require.
 #[allow(clippy::result_large_err, reason = "the library decides the type")]
 fn refuse_pages(port: u16) -> impl Callback {
     move |request: &Request, response: Response| {

@@ -109,8 +109,8 @@ pub fn run_ladder(
     let ahead_min = if let Workers::Threads(threads) = workers { threads.max(AHEAD_MIN) } else { AHEAD_MIN };
     let jobs = Jobs {
         shared,
-        // Starts games before it reports others. If no game is in progress, waits for one, because the
-        // workers would end otherwise.
+        // Starts new games before it reports finished ones. If no game is in progress, waits until
+        // one can start, because otherwise the workers would end.
         next: &mut |count| loop {
             let mut run = run.borrow_mut();
             let games = run.start(count, ahead_min);

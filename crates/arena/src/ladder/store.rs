@@ -61,9 +61,8 @@ pub(super) struct Line<E> {
 }
 
 /// Stores a request for the current or next run of a ladder, and returns the path of its file. An
-/// added bot runs in the folder `from`.
-/// Removing the file before the request is carried out withdraws the request. Creates a missing
-/// folder.
+/// added bot runs in the folder `from`. Removing the file before the request is carried out
+/// withdraws the request. Creates a missing folder.
 ///
 /// # Errors
 /// When the folder cannot be created or written.

@@ -111,9 +111,9 @@ pub(crate) fn read_rules(path: &Path) -> Result<Rules> {
     Ok(rules)
 }
 
-/// Replaces each folder by its files with one of these endings, sorted. With `is_deep`, includes those
-/// of its subfolders. Skips hidden files, such as `._a.jsonl` on a Mac. Fails with the text `expected`
-/// if a folder has no such file.
+/// Replaces each folder with its files that have one of these endings, in sorted order. With
+/// `is_deep`, also includes such files in its subfolders. Skips hidden files, such as `._a.jsonl`
+/// on a Mac. Fails with the text `expected` if a folder has no such file.
 pub(crate) fn input_files(paths: &[PathBuf], endings: &[&str], is_deep: bool, expected: &str) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for path in paths {

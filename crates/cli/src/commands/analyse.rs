@@ -57,7 +57,7 @@ struct AnalyseOutput<'a> {
     doomed: Option<&'a DoomedGame>,
 }
 
-/// A game on a map that cannot be survived, beside the best possible game.
+/// A game on a doomed map, compared with the best possible game.
 #[derive(Serialize)]
 struct DoomedGame {
     best_tick: u16,

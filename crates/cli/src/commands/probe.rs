@@ -63,7 +63,7 @@ pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result {
     let mut learner = Learner::new(&expected).recording();
     let (mut messages, mut games, mut unreadable) = read_all(&mut learner);
     learner.identify_words();
-    // A word that was misunderstood in the first games has spoilt what they show.
+    // A word that was misunderstood in the first games has spoilt what was learnt from them.
     if !learner.words().is_empty() {
         learner = Learner::new(&expected).recording().with_words_of(&learner);
         (messages, games, unreadable) = read_all(&mut learner);

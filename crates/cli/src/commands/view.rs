@@ -143,9 +143,9 @@ pub(crate) fn run(args: &ViewArgs, host: Option<&dyn PlannerHost>, out: &mut imp
     out.say(file.path().display().to_string())
 }
 
-/// Returns what to show. Several sources, or one with `--with`, are recordings
-/// or folders of recordings. Without `--with`, a single source is a map, unless its path ends in
-/// `.jsonl` or `.jsonl.gz`, it is a file that does not end in `.txt` or `.png`, or it is a folder without
+/// Returns what to show. Several sources, or one with `--with`, are recordings or folders of
+/// recordings. Without `--with`, a single source is a map, unless its path ends in `.jsonl` or
+/// `.jsonl.gz`, it is a file that does not end in `.txt` or `.png`, or it is a folder without
 /// `layout.png`.
 fn source(args: &ViewArgs) -> Result<Source> {
     let is_map = |path: &Path| {

@@ -531,7 +531,7 @@ impl Batch {
         PyArray1::from_vec(py, self.batch.player_tiles())
     }
 
-    /// `action_masks` of the time when the players were on these tiles.
+    /// The `action_masks` of players on these tiles.
     #[pyo3(name = "_action_masks_at")]
     fn action_masks_at<'py>(&self, tiles: &Bound<'py, PyArray1<u16>>) -> PyResult<Bound<'py, PyArray2<i8>>> {
         let (py, games, tiles) = (tiles.py(), self.batch.len(), tiles.to_vec()?);

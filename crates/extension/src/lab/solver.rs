@@ -45,8 +45,8 @@ impl TimeSource for SignalClock {
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: a dict of the rules that differ from the server's.
 ///     seed: the seed of the search.
-///     memory_max_bytes: maximum memory of the survival search, in bytes; the proof that follows
-///         may use several times as much.
+///     memory_max_bytes: maximum memory of the first survival search, in bytes. The limits of all
+///         other searches are proportional to it; together they may use several times as much.
 ///
 /// Raises:
 ///     FileNotFoundError: if the map does not exist.

@@ -77,8 +77,8 @@ impl Python {
     }
 
     /// Creates a virtual environment, installs the bot's requirements, and returns the interpreter of
-    /// the environment. Returns the inner error
-    /// if pip fails, and the outer error if the environment cannot be created or pip cannot start.
+    /// the environment. Returns the inner error if pip fails, and the outer error if the
+    /// environment cannot be created or pip cannot start.
     pub fn install(&self, environment: &Path, bot: &Path) -> Result<Result<PathBuf, String>> {
         let has_requirements = Contents::has_requirements(bot);
         let pip: &[&str] = match self.module.as_str() {

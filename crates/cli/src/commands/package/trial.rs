@@ -64,8 +64,8 @@ pub fn play(folder: &Path, python: &Path, map: Map, port: u16, stop: &AtomicBool
     Ok(trial)
 }
 
-/// Watches until the server ends, or Ctrl-C. If no game begins, stops [`STARTUP_TIME`] after the
-/// program's start, or [`SETTLE_TIME`] after its exit.
+/// Watches the game until the server stops or Ctrl-C is pressed. If no game begins, stops
+/// [`STARTUP_TIME`] after the program's start, or [`SETTLE_TIME`] after its exit.
 fn watch(server: &Server, program: &mut Program, stop: &AtomicBool) -> Trial {
     let (mut trial, start, mut exit) = (Trial::default(), Instant::now(), None::<Instant>);
     while !stop.load(Ordering::Relaxed) {
