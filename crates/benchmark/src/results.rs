@@ -60,7 +60,10 @@ impl Results {
         let mut results = Vec::new();
         let check = |found: Settings| match found == *settings {
             true => Ok(()),
-            false => Err(format!("a run with other settings: {found:?}: expected {settings:?}")),
+            false => {
+                let [found, expected] = [&found, settings].map(getaway::protocol::to_json);
+                Err(format!("a run with the settings {found}: expected {expected}, or another folder for the results"))
+            }
         };
         let read = |result: Self| {
             results.push(result);

@@ -92,7 +92,12 @@ fn solvers_are_scored_and_failures_named() {
     assert!(lie.starts_with("real-like/snail-no-jump: refused: "), "{lie}");
     let other = ["--track", "real-like", "--time-limit", "6", "--out", &out("own")];
     let error = fails(&[&["benchmark", "run", "--benchmark", &small][..], &other].concat());
-    assert!(error.contains("other settings"), "{error}");
+    let settings =
+        |limit: &str| format!(r#"{{"solver":"getaway","track":"real-like","time_limit_s":{limit},"memory_mib":4096}}"#);
+    assert!(
+        error.contains(&format!("a run with the settings {}: expected {}, or", settings("5.0"), settings("6.0"))),
+        "{error}"
+    );
 
     let table = succeeds(&["benchmark", "table", &out("own"), &out("crash"), &out("lie")]);
     let ranks: Vec<&str> = table.lines().skip(1).map(|row| row.split_whitespace().last().expect("a rank")).collect();
