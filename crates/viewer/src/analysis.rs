@@ -314,10 +314,7 @@ impl Analysis {
         };
         let (Some(index), Some(tick)) = (index, self.last_savable_tick) else {
             return match kind {
-                LossKind::DoomedMap => format!(
-                    "Lost before the first move: no line survives this map; the longest known line ends at tick {}, and {caught}.",
-                    self.longest_tick.unwrap_or(final_tick)
-                ),
+                LossKind::DoomedMap => format!("Lost before the first move: no line survives this map, and {caught}."),
                 _ => format!("No surviving line was found from any tick, but survival was not ruled out; {caught}."),
             };
         };

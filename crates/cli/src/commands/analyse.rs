@@ -78,8 +78,7 @@ impl DoomedGame {
     /// Finds the costly moves by bisection. Returns `None` if a search with this budget does not find
     /// the best line from a state and prove that no line is longer.
     fn of(log: &GameLog, budget: Budget) -> Option<Self> {
-        let states = log.ticks.iter().map_while(|tick| tick.state.as_ref()).chain(&log.last);
-        let states: Vec<&State> = states.collect();
+        let states: Vec<&State> = log.ticks.iter().map_while(|tick| tick.state.as_ref()).chain(&log.last).collect();
         let best = |index: usize| Some(solve(&log.world, states[index], budget)).filter(Solution::is_optimal);
         let (first, end) = (best(0)?, states.len() - 1);
         let (best_tick, best_line) = (first.final_tick, Plan::from(&first.moves[..]));
@@ -109,8 +108,9 @@ pub(crate) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result {
     let progress = Progress::open_ended();
     progress.set_message(format!("analysing {}", args.recording.display()));
     let budget = limit.and(Budget::ticks(args.budget_ticks));
-    let analysis = Analysis::of_log(&log, budget, &mut |_| true);
+    let mut analysis = Analysis::of_log(&log, budget, &mut |_| true);
     let doomed = if analysis.kind == Some(LossKind::DoomedMap) { DoomedGame::of(&log, budget) } else { None };
+    analysis.longest_tick = doomed.as_ref().map(|doomed| doomed.best_tick).or(analysis.longest_tick);
     drop(progress);
     if args.json {
         let file = args.recording.display().to_string();

@@ -61,6 +61,7 @@ fn game_on_a_doomed_map_is_compared_with_the_best_one() {
     let report: Value = serde_json::from_str(&program::succeeds(&["analyse", &saved, "--no-jump", "--json"])).unwrap();
     let number = |value: &Value| value.as_u64().unwrap();
     let (final_tick, best_tick) = (number(&report["final_tick"]), number(&report["best_tick"]));
+    assert_eq!(number(&report["longest_tick"]), best_tick);
     assert_eq!((&report["kind"], 5 * best_tick), (&"doomed_map".into(), number(&best["bound"])));
     assert_eq!(report["best_line"].as_str().unwrap().len() as u64, best_tick - 1);
     let costly = report["costly_moves"].as_array().unwrap();
