@@ -124,6 +124,10 @@ def test_states_of_a_batch_are_read_and_set_as_numbers() -> None:
     observations = batch.set_state(numbers, marks)
     assert observations is batch.observations and observations[:, 0].tolist() == [1, 31] * 3
     assert [batch[game].tick for game in range(6)] == [1, 31] * 3
+    misaligned = np.zeros(later.nbytes + 1, np.uint8)[1:].view(np.int16).reshape(later.shape)
+    misaligned[:] = later
+    assert not misaligned.flags.aligned and batch.set_state(misaligned)[:, 0].tolist() == later[:, 0].tolist()
+    batch.set_state(numbers, marks)
     for wrong, error, sentence in [
         (numbers[:3], ValueError, r"states: expected the shape \(6, \d+\), found \(3, \d+\)"),
         (numbers.astype(int), TypeError, "states: expected a 2D NumPy array of int16, found a 2D array of int64"),

@@ -576,7 +576,7 @@ impl Batch {
             )));
         }
         // The numbers are copied, because other threads may write to the array.
-        let numbers = states.call_method0("ravel")?.cast_into::<PyArray1<i16>>()?.to_vec()?;
+        let numbers = states.call_method0("flatten")?.cast_into::<PyArray1<i16>>()?.to_vec()?;
         let batch = &self.batch;
         let read = |game: usize| {
             let state = batch.state_of_numbers(game, &numbers[game * length..][..length]);
