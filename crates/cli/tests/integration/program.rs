@@ -15,10 +15,22 @@ pub fn getaway(args: &[&str]) -> Output {
     command(args).output().unwrap()
 }
 
+/// Omits the lines of progress that a command writes on a slow machine, such as `0 of 1 games after
+/// 30 s`.
+fn without_progress(stderr: &[u8]) -> String {
+    let is_time = |text: &str| {
+        let unit = text.trim_start_matches(|character: char| character.is_ascii_digit());
+        unit != text && [" s", " min", " h"].iter().any(|known| unit.starts_with(known))
+    };
+    let is_progress = |line: &str| line.split(" after ").skip(1).any(is_time) && !line.starts_with("error: ");
+    let text = std::str::from_utf8(stderr).unwrap();
+    text.split_inclusive('\n').filter(|line| !is_progress(line)).collect()
+}
+
 /// Runs a command, which must succeed with an empty standard error. Returns its standard output.
 pub fn succeeds(args: &[&str]) -> String {
     let output = getaway(args);
-    let stderr = String::from_utf8(output.stderr).unwrap();
+    let stderr = without_progress(&output.stderr);
     assert_eq!((output.status.code(), stderr.as_str()), (Some(0), ""), "{args:?}");
     String::from_utf8(output.stdout).unwrap()
 }
@@ -32,7 +44,7 @@ pub fn fails(args: &[&str]) -> String {
 }
 
 pub fn error_line(output: &Output) -> String {
-    let stderr = std::str::from_utf8(&output.stderr).unwrap();
+    let stderr = without_progress(&output.stderr);
     let line = stderr.strip_suffix('\n').unwrap();
     assert!(!line.contains('\n'), "more than one line: {line}");
     line.strip_prefix("error: ").unwrap_or_else(|| panic!("not an error: {line}")).to_owned()
