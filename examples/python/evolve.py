@@ -122,7 +122,7 @@ def evolve(generations: int, seed: int, path: Path | None) -> Floats:
 
 def main() -> None:
     parser = policy.arguments(__doc__.split("\n")[0])
-    parser.add_argument("--generations", type=int, default=30)
+    parser.add_argument("--generations", type=int, default=30, help="generations to train (default: 30)")
     options = parser.parse_args()
     parameters = evolve(options.generations, options.seed, options.model)
     policy.report(lambda features: actions(parameters[None], features), options.maps)

@@ -19,10 +19,14 @@ import time
 import numpy as np
 import numpy.typing as npt
 import policy
-import torch
-from torch import nn
 
 import getaway
+
+try:
+    import torch
+    from torch import nn
+except ModuleNotFoundError as error:
+    raise SystemExit(f"{error}: pip install torch") from None
 
 GAMES_PER_ROUND = 64
 HIDDEN = 64

@@ -83,9 +83,9 @@ def save(layers: list[tuple[Floats, Floats]], path: Path) -> None:
 
 def arguments(description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("maps", nargs="*", default=getaway.maps(), help="test maps (default: those of getaway.maps())")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--model", type=Path, help="where to write the model")
+    parser.add_argument("maps", nargs="*", default=getaway.maps(), help="maps to play after the training (default: the bundled maps)")
+    parser.add_argument("--seed", type=int, default=1, help="(default: 1)")
+    parser.add_argument("--model", type=Path, help="where to write the model (default: it is not saved)")
     return parser
 
 

@@ -18,10 +18,14 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 import policy
-import torch
-from torch import nn
 
 from getaway.gymnasium import spawn_seeds
+
+try:
+    import torch
+    from torch import nn
+except ModuleNotFoundError as error:
+    raise SystemExit(f"{error}: pip install torch") from None
 
 GAMES = 512
 ROLLOUT_STEPS = 128

@@ -127,8 +127,8 @@ def draw_curve(curve: list[tuple[int, float]], levels: dict[str, float], path: P
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("maps", nargs="*", default=getaway.maps(), help="test maps (default: those of getaway.maps())")
-    parser.add_argument("--steps", type=int, default=20_000_000, help="environment steps to learn from")
+    parser.add_argument("maps", nargs="*", default=getaway.maps(), help="maps to play after the training (default: the bundled maps)")
+    parser.add_argument("--steps", type=int, default=20_000_000, help="environment steps to learn from (default: 20 million)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--curve", type=Path, help="where to write the curve, as SVG")
     options = parser.parse_args()
@@ -136,9 +136,9 @@ def main() -> None:
     start = time.perf_counter()
     table, curve = learn(options.steps, options.seed, tests)
     elapsed = time.perf_counter() - start
-    print(f"learnt from {curve[-1][0] / 1e6:.0f} million steps in {elapsed:.0f} s")
+    print(f"learnt from {curve[-1][0]:,} steps in {elapsed:.0f} s")
     for steps, tick in curve:
-        print(f"{steps / 1e6:8.1f} million steps: mean final tick {tick:7.1f}")
+        print(f"{steps:12,} steps: mean final tick {tick:7.1f}")
     reached = {"q-learning": final_ticks(table, tests)}
     reached |= {planner: planner_ticks(planner, tests) for planner in ("random", "safest", "cautious")}
     print(f"\n{'':12} mean final tick    games survived, of {len(tests)}")

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import argparse
 
-from sb3_contrib import MaskablePPO
-from stable_baselines3.common.vec_env import VecNormalize
+try:
+    from sb3_contrib import MaskablePPO
+    from stable_baselines3.common.vec_env import VecNormalize
+except ModuleNotFoundError as error:
+    raise SystemExit(f"{error}: pip install sb3-contrib") from None
 
 from getaway.stable_baselines3 import ChaseVecEnv
 

@@ -28,6 +28,8 @@ struct Options {
     evaluations: Option<u64>,
 }
 
+const OPTIONS: &str = "--variant, --expression, --games, --seed or --evaluations";
+
 fn options(arguments: impl Iterator<Item = String>) -> Result<Options, String> {
     let mut options = Options {
         variant: "5D".to_owned(),
@@ -38,7 +40,7 @@ fn options(arguments: impl Iterator<Item = String>) -> Result<Options, String> {
     };
     let mut arguments = arguments.peekable();
     while let Some(name) = arguments.next() {
-        let value = arguments.next().ok_or_else(|| format!("{name}: expected a value"))?;
+        let value = arguments.next().ok_or_else(|| format!("{name}: expected {OPTIONS}, each with a value"))?;
         let number = || value.parse::<u64>().map_err(|_| format!("{name} {value}: expected a number"));
         match name.as_str() {
             "--variant" => options.variant = value,
@@ -49,9 +51,7 @@ fn options(arguments: impl Iterator<Item = String>) -> Result<Options, String> {
             "--games" => options.games = number()?,
             "--seed" => options.seed = number()?,
             "--evaluations" => options.evaluations = Some(number()?),
-            _ => {
-                return Err(format!("{name}: expected --variant, --expression, --games, --seed or --evaluations"));
-            }
+            _ => return Err(format!("{name}: expected {OPTIONS}")),
         }
     }
     Ok(options)

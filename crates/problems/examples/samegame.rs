@@ -78,6 +78,8 @@ struct Options {
     last: usize,
 }
 
+const OPTIONS: &str = "--boards, --expression, --with-memory, --without-memory, --policy, --lanes, --moves, --runs, --evaluations, --seconds, --seed, --first or --last";
+
 fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
     let shared = env::var("GETAWAY_SHARED").unwrap_or_else(|_| "../shared".to_owned());
     let expression = "step(lookahead(simulate))".parse().expect("a well-formed expression");
@@ -94,7 +96,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         last: usize::MAX,
     };
     while let Some(name) = arguments.next() {
-        let value = arguments.next().ok_or_else(|| format!("{name}: expected a value"))?;
+        let value = arguments.next().ok_or_else(|| format!("{name}: expected {OPTIONS}, each with a value"))?;
         let number = || value.parse::<u64>().map_err(|_| format!("{name} {value}: expected a number"));
         match name.as_str() {
             "--boards" => options.boards = value.into(),
@@ -127,11 +129,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
             "--seed" => options.seed = number()?,
             "--first" => options.first = number()?.max(1) as usize,
             "--last" => options.last = number()? as usize,
-            _ => {
-                return Err(format!(
-                    "{name}: expected --boards, --expression, --with-memory, --without-memory, --policy, --lanes, --moves, --runs, --evaluations, --seconds, --seed, --first or --last"
-                ));
-            }
+            _ => return Err(format!("{name}: expected {OPTIONS}")),
         }
     }
     let fits_lanes = match (&options.method, &options.rollouts) {

@@ -28,6 +28,8 @@ struct Options {
     seed: u64,
 }
 
+const OPTIONS: &str = "--expression, --grids, --evaluations, --share or --seed";
+
 fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, String> {
     let mut options = Options {
         expression: "step(lookahead(simulate))".parse().expect("a well-formed expression"),
@@ -37,7 +39,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
         seed: 1,
     };
     while let Some(name) = arguments.next() {
-        let value = arguments.next().ok_or_else(|| format!("{name}: expected a value"))?;
+        let value = arguments.next().ok_or_else(|| format!("{name}: expected {OPTIONS}, each with a value"))?;
         let number = || value.parse::<u64>().map_err(|_| format!("{name} {value}: expected a number"));
         match name.as_str() {
             "--expression" => {
@@ -51,7 +53,7 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
                 options.share = share.ok_or_else(|| format!("--share {value}: expected a number from 0 to 1"))?;
             }
             "--seed" => options.seed = number()?,
-            _ => return Err(format!("{name}: expected --expression, --grids, --evaluations, --share or --seed")),
+            _ => return Err(format!("{name}: expected {OPTIONS}")),
         }
     }
     Ok(options)
