@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -138,7 +139,8 @@ def test_keys_drive_after_a_click_and_a_pause_ends_at_a_whole_tick(page: Page, v
     page.evaluate("session.move('.'.repeat(30))")
     wait_until(page, "board.index === 30 && board.target === null")
     page.locator("#home").click()
-    for pause in (lambda: page.keyboard.press("Space"), lambda: page.locator("#judge-switch").click()):
+    pauses: list[Callable[[], None]] = [lambda: page.keyboard.press("Space"), lambda: page.locator("#judge-switch").click()]
+    for pause in pauses:
         page.keyboard.press("Space")
         wait_until(page, "board.playing && board.playhead % 1 > 0.1")
         pause()
