@@ -25,15 +25,6 @@ fn external(bots: &[&str], more: &[&str]) -> Vec<Value> {
     report["external"].as_array().unwrap().clone()
 }
 
-/// Plays several series at once, because most of their bots wait.
-fn at_once(series: &[(&[&str], &[&str])]) -> Vec<Value> {
-    std::thread::scope(|scope| {
-        let start = |&(bots, more): &(_, _)| scope.spawn(move || external(bots, more));
-        let runs: Vec<_> = series.iter().map(start).collect();
-        runs.into_iter().flat_map(|run| run.join().unwrap()).collect()
-    })
-}
-
 fn count(bot: &Value, what: &str) -> u64 {
     bot[what].as_u64().unwrap()
 }
@@ -52,13 +43,11 @@ fn kinds_of_failure_are_distinguished() {
         "pipe:read -r x; exit 0",
         marked.as_str(),
     ];
-    let found = at_once(&[
-        (
-            &bots,
-            &["--tick-ms", "200", "--threads", "7", "--logs", dir.path().to_str().unwrap(), "--bot-start-ms", "2000"],
-        ),
-        (&[&late], &["--tick-ms", "1000"]),
-    ]);
+    let mut found = external(
+        &bots,
+        &["--tick-ms", "200", "--threads", "7", "--logs", dir.path().to_str().unwrap(), "--bot-start-ms", "2000"],
+    );
+    found.extend(external(&[&late], &["--tick-ms", "1000"]));
     let kinds = ["crashed", "silent", "garbage"];
     let expected = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [1, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]];
     for (bot, expected) in found.iter().zip(expected) {
@@ -148,18 +137,17 @@ fn failures_name_the_known_reason() {
         ("pipe:sleep 6; echo hello; sleep 99".to_owned(), "its first message came "),
         ("pipe:sleep 6; echo wrong >&2; exit 3".to_owned(), ": exit code 3: wrong"),
     ];
-    let groups = [&cases[..], &handshakes, &too_late];
-    let names = groups.map(|cases| (0..).zip(cases).map(|(index, (bot, _))| format!("b{index}={bot}")).collect());
-    let bots = names.each_ref().map(|names: &Vec<String>| names.iter().map(String::as_str).collect::<Vec<&str>>());
     // Python may start late on a busy machine. The bots of the last series act within seconds after
     // their time limit, so no other bots play at the same time.
-    let [few, many] = [["--bot-start-ms", "3000"], ["--bot-start-ms", "600000"]];
-    let others = at_once(&[(&bots[0], &[&few[..], &["--threads", "12"]].concat()), (&bots[1], &many)]);
-    let found = [others, external(&bots[2], &few)].concat();
-    for (found, (bot, reason)) in found.iter().zip(groups.concat()) {
-        let failure = found["failures"][0].as_str().unwrap_or_default();
-        assert!(failure.contains(reason), "{bot}: expected {reason}, found {found}");
-        assert!(!failure.contains("traceback"), "{failure}");
+    for (cases, start_ms) in [(&cases[..], "3000"), (&handshakes, "600000"), (&too_late, "3000")] {
+        let bots: Vec<String> = cases.iter().enumerate().map(|(index, (bot, _))| format!("b{index}={bot}")).collect();
+        let bots: Vec<&str> = bots.iter().map(String::as_str).collect();
+        let found = external(&bots, &["--bot-start-ms", start_ms, "--threads", "12"]);
+        for (found, (bot, reason)) in found.iter().zip(cases) {
+            let failure = found["failures"][0].as_str().unwrap_or_default();
+            assert!(failure.contains(reason), "{bot}: expected {reason}, found {found}");
+            assert!(!failure.contains("traceback"), "{failure}");
+        }
     }
 }
 
