@@ -62,7 +62,7 @@ impl Results {
             true => Ok(()),
             false => {
                 let [found, expected] = [&found, settings].map(getaway::protocol::to_json);
-                Err(format!("a run with the settings {found}: expected {expected}, or another folder for the results"))
+                Err(format!("the settings are {found}, but this run has {expected}"))
             }
         };
         let read = |result: Self| {

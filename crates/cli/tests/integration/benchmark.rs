@@ -95,7 +95,7 @@ fn solvers_are_scored_and_failures_named() {
     let settings =
         |limit: &str| format!(r#"{{"solver":"getaway","track":"real-like","time_limit_s":{limit},"memory_mib":4096}}"#);
     assert!(
-        error.contains(&format!("a run with the settings {}: expected {}, or", settings("5.0"), settings("6.0"))),
+        error.contains(&format!("the settings are {}, but this run has {}", settings("5.0"), settings("6.0"))),
         "{error}"
     );
 
