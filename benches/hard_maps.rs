@@ -43,7 +43,7 @@ struct Entry {
 /// Returns the maps of the set `generated`, without maps that are too small for their threats. The
 /// lengths of the four lists are pairwise coprime, so the indices run through all combinations.
 fn generated() -> Vec<Entry> {
-    let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
+    let kinds = GeneratorKind::ALL;
     let sizes = [(9, 7), (11, 9), (13, 11), (15, 13), (21, 17)];
     let (threats, braids) = ([3, 6, 9, 12], [0, 125, 250, 375, 500, 750, 1000]);
     let entry = |index: u64| {

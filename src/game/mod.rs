@@ -36,6 +36,7 @@ pub use graph::{Mover, StreetGraph, UNREACHED};
 pub use layout::{DrawingError, Layout, Spawn, Tile};
 pub use moves::{Move, Plan};
 pub use names::NameError;
+pub(crate) use names::named;
 pub use owned::Game;
 pub use position::{Direction, Position};
 pub use rules::{PeriodTicks, Personalities, PhaseClocks, Rules, RulesError, StyleNames, View, Wire, rules_fields};

@@ -31,7 +31,7 @@ pub(super) fn options(memory_max_bytes: usize) -> SolverOptions {
 pub(super) fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<Item = World> {
     let (sizes, threats) = (sizes.to_vec(), threats.to_vec());
     (0..count).map(move |index| {
-        let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
+        let kinds = GeneratorKind::ALL;
         let (width, height) = sizes[index as usize % sizes.len()];
         let options = GeneratorOptions {
             kind: kinds[index as usize / 2 % kinds.len()],

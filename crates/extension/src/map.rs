@@ -1,14 +1,14 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError, PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyFileExistsError, PyFileNotFoundError, PyOSError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
 #[cfg(feature = "lab")]
 use getaway::game::{Direction, Rules, World};
 use getaway::game::{Layout, Style};
-use getaway::map::{self, GeneratorKind, GeneratorOptions, MapError, MapLibrary};
+use getaway::map::{self, GeneratorOptions, MapError, MapLibrary};
 
 use crate::convert::{catch_panic, repr, seed_or_0, type_name, value_error, without_gil};
 use crate::value::read_items;
@@ -219,10 +219,7 @@ pub(crate) fn generate_map(
     styles: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Map> {
     let seed = seed_or_0(seed)?;
-    let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
-    let Some(kind) = kinds.into_iter().find(|known| known.name() == kind) else {
-        return Err(PyValueError::new_err(format!("kind: expected maze, labyrinth or city, found {kind:?}")));
-    };
+    let kind = kind.parse().map_err(value_error)?;
     let base = GeneratorOptions::default();
     let styles: Vec<Style> = match styles {
         Some(styles) => read_items("styles", "a sequence of styles", styles, |_, style| {

@@ -47,8 +47,7 @@ struct Arguments {
     name: String,
     /// The first frame of the answer.
     from: usize,
-    /// `maze`, `labyrinth` or `city`.
-    kind: String,
+    kind: GeneratorKind,
     width: i32,
     height: i32,
     threats: usize,
@@ -271,8 +270,6 @@ fn sentence(error: impl std::fmt::Display) -> String {
 
 fn generate_map(request: Arguments) -> Result<Vec<u8>, String> {
     let Arguments { kind, width, height, threats, styles, braid_permille, seed, .. } = request;
-    let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
-    let kind = kinds.into_iter().find(|found| found.name() == kind).ok_or("unknown kind of map")?;
     let styles = if styles.is_empty() { Style::ALL.to_vec() } else { styles };
     let options = GeneratorOptions { kind, width, height, threats, styles, braid_permille };
     json(&generate(&options, seed).map_err(sentence)?)

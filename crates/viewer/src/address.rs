@@ -186,7 +186,7 @@ mod tests {
 
     /// Positions in 200 games of random moves, on 120 maps and under six sets of rules.
     fn positions() -> impl Iterator<Item = Position> {
-        let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
+        let kinds = GeneratorKind::ALL;
         (0..200_u16).map(move |seed| {
             let options = GeneratorOptions { kind: kinds[usize::from(seed % 3)], ..GeneratorOptions::default() };
             let rules = Rules { no_jump: seed % 2 == 0, owl_minute_ticks: 60 + seed % 3, ..Rules::BLITZ_2025 };

@@ -1,32 +1,16 @@
-use std::fmt;
+use crate::game::{Style, named};
 
-use crate::game::Style;
-
-/// The kind of street network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GeneratorKind {
-    /// A maze with many branches, which braiding joins into loops. Both sides must be odd.
-    Maze,
-    /// A maze with longer corridors and fewer loops than [`Self::Maze`]. Both sides must be odd.
-    Labyrinth,
-    /// Streets around blocks of houses, with a few plazas, alleys and closed streets.
-    City,
-}
-
-impl GeneratorKind {
-    /// The name on the command line and in map names.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Maze => "maze",
-            Self::Labyrinth => "labyrinth",
-            Self::City => "city",
-        }
-    }
-}
-
-impl fmt::Display for GeneratorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named! {
+    /// The kind of street network.
+    #[derive(Default)]
+    pub enum GeneratorKind, "kind" {
+        /// A maze with many branches, which braiding joins into loops. Both sides must be odd.
+        #[default]
+        Maze = "maze",
+        /// A maze with longer corridors and fewer loops than [`Self::Maze`]. Both sides must be odd.
+        Labyrinth = "labyrinth",
+        /// Streets around blocks of houses, with a few plazas, alleys and closed streets.
+        City = "city",
     }
 }
 
@@ -51,7 +35,7 @@ impl Default for GeneratorOptions {
     /// A fully braided maze of 21x17 tiles with 6 threats, one of each style.
     fn default() -> Self {
         Self {
-            kind: GeneratorKind::Maze,
+            kind: GeneratorKind::default(),
             width: 21,
             height: 17,
             threats: 6,

@@ -1,8 +1,9 @@
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde::Serialize;
 
 use getaway::files::Existing;
@@ -36,14 +37,16 @@ pub(crate) struct MapgenArgs {
     #[arg(long, value_name = "K", value_parser = integer::<usize>(ANY))]
     threats: usize,
     /// Comma-separated threat styles; repeat a style for a higher share [default: each style once]
-    #[arg(long, value_name = "STYLES", value_delimiter = ',', value_parser = parse_style)]
+    #[arg(long, value_name = "STYLES", value_delimiter = ',', value_parser = parse_name::<Style>)]
     styles: Vec<Style>,
     /// Share of the dead ends to remove, from 0 to 1, in steps of 0.001
     #[arg(long, value_name = "SHARE", default_value = "1", value_parser = parse_permille)]
     braid: u32,
-    /// Kind of street network
-    #[arg(long, value_enum, default_value_t = Kind::Maze)]
-    kind: Kind,
+    /// Kind of street network: maze, with many branches (--braid opens dead ends to form loops);
+    /// labyrinth, with long corridors and few loops, where survival is hard; or city, with blocks,
+    /// plazas and alleys
+    #[arg(long, value_name = "KIND", default_value_t, value_parser = parse_name::<GeneratorKind>)]
+    kind: GeneratorKind,
     /// Output folder; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -54,17 +57,7 @@ pub(crate) struct MapgenArgs {
     json: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Kind {
-    /// Maze with many branches; --braid opens dead ends to form loops
-    Maze,
-    /// Maze of long corridors with few loops, where survival is hard
-    Labyrinth,
-    /// City blocks with plazas and alleys
-    City,
-}
-
-fn parse_style(text: &str) -> Result<Style, String> {
+fn parse_name<T: FromStr<Err = NameError>>(text: &str) -> Result<T, String> {
     text.parse().map_err(|error: NameError| format!("expected one of {}", error.expected))
 }
 
@@ -79,11 +72,7 @@ struct Written<'a> {
 
 pub(crate) fn run(args: &MapgenArgs, out: &mut impl Write) -> Result {
     let options = GeneratorOptions {
-        kind: match args.kind {
-            Kind::Maze => GeneratorKind::Maze,
-            Kind::Labyrinth => GeneratorKind::Labyrinth,
-            Kind::City => GeneratorKind::City,
-        },
+        kind: args.kind,
         width: args.size.0,
         height: args.size.1,
         threats: args.threats,
