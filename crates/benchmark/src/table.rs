@@ -15,9 +15,11 @@ pub struct Row {
     /// Number of instances whose line is proven to be optimal.
     pub proven: usize,
     pub failed: usize,
-    /// Mean of the ticks in which the lines end. A failed answer counts as tick 0.
+    /// Mean of the ticks in which the lines end, over the instances with a result in every run. A
+    /// failed answer counts as tick 0.
     pub mean_tick: f64,
-    /// Mean rank among the runs; 1 is best. Runs with equal ticks get the mean of their ranks.
+    /// Mean rank among the runs on these instances; 1 is best. Runs with equal ticks get the mean
+    /// of their ranks.
     pub mean_rank: f64,
 }
 
@@ -33,28 +35,30 @@ fn is_proven(result: &Results) -> bool {
 /// Returns a row for each run. The run with the most proven instances comes first; ties are broken
 /// by the number of decided instances, and then by the mean rank.
 pub fn rows(runs: &[(Settings, Vec<Results>)]) -> Vec<Row> {
-    let tick = |run: &[Results], instance: &str| {
-        let result = run.iter().find(|result| result.instance == instance);
-        result.and_then(|result| result.final_tick).unwrap_or(0)
+    let tick = |result: &Results| result.final_tick.unwrap_or(0);
+    // Returns the tick of each run; `None` if a run has no result for the instance.
+    let all_ticks = |instance: &str| -> Option<Vec<u16>> {
+        let find = |run: &[Results]| run.iter().find(|result| result.instance == instance).map(tick);
+        runs.iter().map(|(_, run)| find(run)).collect()
     };
-    let rank = |own: u16, instance: &str| {
-        let others = || runs.iter().map(|(_, run)| tick(run, instance));
-        let better = others().filter(|&other| other > own).count();
-        let equal = others().filter(|&other| other == own).count();
+    let rank = |own: u16, ticks: &[u16]| {
+        let better = ticks.iter().filter(|&&other| other > own).count();
+        let equal = ticks.iter().filter(|&&other| other == own).count();
         better as f64 + (equal as f64 + 1.0) / 2.0
     };
     let row = |(settings, results): &(Settings, Vec<Results>)| {
         let count = |holds: fn(&Results) -> bool| results.iter().filter(|result| holds(result)).count();
         let mean = |values: Vec<f64>| values.iter().fold(0.0, |sum, value| sum + value) / values.len().max(1) as f64;
-        let ticks = || results.iter().map(|result| (result, result.final_tick.unwrap_or(0)));
+        let compared = results.iter().filter_map(|result| Some((tick(result), all_ticks(&result.instance)?)));
+        let (ticks, ranks) = compared.map(|(own, ticks)| (f64::from(own), rank(own, &ticks))).unzip();
         Row {
             solver: settings.solver.clone(),
             instances: results.len(),
             decided: count(is_decided),
             proven: count(is_proven),
             failed: count(|result| result.failure.is_some()),
-            mean_tick: mean(ticks().map(|(_, tick)| f64::from(tick)).collect()),
-            mean_rank: mean(ticks().map(|(result, tick)| rank(tick, &result.instance)).collect()),
+            mean_tick: mean(ticks),
+            mean_rank: mean(ranks),
         }
     };
     let mut rows: Vec<Row> = runs.iter().map(row).collect();
@@ -143,6 +147,9 @@ mod tests {
         assert_eq!((rows[0].mean_rank, rows[1].mean_rank), (1.25, 1.75));
         assert_eq!((rows[0].proven, rows[1].proven, rows[1].failed), (1, 1, 1));
         assert_eq!((rows[0].decided, rows[0].mean_tick, rows[1].mean_tick), (2, 650.0, 350.0));
+        let shorter = super::rows(&[run("d", &[Some(700), Some(600)]), run("e", &[Some(650)])]);
+        let means = shorter.iter().map(|row| (&*row.solver, row.instances, row.mean_tick, row.mean_rank));
+        assert_eq!(means.collect::<Vec<_>>(), [("d", 2, 700.0, 1.0), ("e", 1, 650.0, 2.0)], "one common instance");
         let empty = super::rows(&[run("c", &[])]);
         assert_eq!(format!("{} {}", empty[0].mean_tick, empty[0].mean_rank), "0 0");
         let svg = cactus(&runs);

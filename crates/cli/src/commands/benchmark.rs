@@ -13,9 +13,10 @@ use crate::arguments::{MapArgs, WorkerArgs, input_files, integer, seed};
 use crate::error::{at, unwritable};
 use crate::interrupt::{check_interrupt, stop_on_interrupt};
 use crate::output::{OutputArgs, Progress, Say, count, write_table};
-use crate::{CliError, Result, failed, invalid};
+use crate::{CliError, Result, failed};
 
-/// The instances whose record can be improved, in place of a track.
+/// The value of `--track` that selects all instances without a record, or with a record that can be
+/// improved.
 const OPEN: &str = "open";
 
 /// Run solvers on the public benchmark, and check and merge their records
@@ -218,11 +219,9 @@ fn open_instances(benchmark: &Benchmark) -> Result<Vec<&Instance>> {
 
 fn write_rows(folders: &[PathBuf], out: &mut impl Write) -> Result<Vec<(Settings, Vec<Results>)>> {
     let runs = folders.iter().map(|folder| Results::load(folder)).collect::<Result<Vec<_>, _>>()?;
-    let (first, others) = runs.split_first().expect("at least one run");
-    if let Some(at) = others.iter().position(|(settings, _)| settings.track != first.0.track) {
-        let (found, expected) = (&others[at].0.track, &first.0.track);
-        let path = folders[at + 1].display();
-        return Err(invalid!("{path}: a run on track {found}: expected {expected}, like the first"));
+    let expected = &runs[0].0.track;
+    if let Some((folder, (settings, _))) = folders.iter().zip(&runs).find(|(_, (run, _))| run.track != *expected) {
+        return Err(at(folder, format!("a run on track {}: expected {expected}, like the first", settings.track)));
     }
     let row = |row: Row| {
         vec![
