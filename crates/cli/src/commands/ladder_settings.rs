@@ -55,8 +55,9 @@ impl Settings {
                 vec![option]
             }
         });
-        let saved = ladder.get_one::<PathBuf>("folder").and_then(|folder| read(&folder.join(FILE)));
-        Self { given: words.collect(), saved }
+        let given = words.collect();
+        let saved = ladder.get_one::<PathBuf>("folder").and_then(|folder| read(&folder.join(FILE), &mut program));
+        Self { given, saved }
     }
 
     /// The saved settings that the command line does not replace.
@@ -107,7 +108,11 @@ fn option_of(word: &str) -> &str {
     word.split('=').next().unwrap_or_default()
 }
 
-fn read(path: &Path) -> Option<SettingsFile> {
+/// Reads the settings of a ladder. Returns `None` if the file cannot be read, or if `program` does
+/// not accept its settings.
+fn read(path: &Path, program: &mut Command) -> Option<SettingsFile> {
     let Object::<SettingsFile>(file) = serde_json::from_str(&files::read_text(path, TEXT_BYTES_MAX).ok()?).ok()?;
-    (file.getaway == KIND && file.version == VERSION).then_some(file)
+    let words = ["getaway", "ladder", "."].into_iter().chain(file.arguments.iter().map(String::as_str));
+    let is_accepted = program.try_get_matches_from_mut(words).is_ok();
+    (is_accepted && file.getaway == KIND && file.version == VERSION).then_some(file)
 }

@@ -129,7 +129,9 @@ fn ladder_continues_from_any_folder_without_its_settings() {
     // A given setting replaces only itself.
     let (code, text) = run(&other, &["ladder", ladder, "--seed", "8"]);
     assert!(code == Some(2) && text.contains("seed") && !text.contains("the list of maps"), "{text}");
-    for foreign in ["{", "[\"ladder settings\",1,\"/\",[]]"] {
+    let saved = fs::read_to_string(Path::new(ladder).join("settings.json")).unwrap();
+    assert!(saved.contains("--seed=7"), "{saved}");
+    for foreign in ["{", "[\"ladder settings\",1,\"/\",[]]", &saved.replace("--seed=7", "--seed=x")] {
         fs::write(Path::new(ladder).join("settings.json"), foreign).unwrap();
         for more in [&["ladder", ladder][..], &["ladder", ladder, "--seed", "7"]] {
             let (code, text) = run(&other, more);
