@@ -110,12 +110,15 @@ impl Contents {
                 if words.iter().any(is_outside) {
                     problems.push(format!("{list}, line {number}: {line} is outside the upload"));
                 } else if (is_list || last.ends_with(".whl")) && !last.contains("://") {
-                    if !self.has(last) {
-                        problems.push(format!("{list}, line {number}: {last} is not in the folder"));
-                    } else if is_list && !lists.iter().any(|list| list == last) {
-                        lists.push(last.to_owned());
+                    // pip looks for a list in the folder of the list that names it.
+                    let folder = list.rfind('/').filter(|_| is_list).map_or("", |end| &list[..=end]);
+                    let file = format!("{folder}{last}");
+                    if !self.has(&file) {
+                        problems.push(format!("{list}, line {number}: {file} is not in the folder"));
+                    } else if is_list && !lists.contains(&file) {
+                        lists.push(file.clone());
                     }
-                    named.push(last.to_owned());
+                    named.push(file);
                 }
             }
         }
@@ -248,13 +251,17 @@ mod tests {
         let lists = [
             ("application.py", ""),
             (REQUIREMENTS, "-r more.txt\n-c gone.txt"),
-            ("more.txt", "-r more.txt\n-r /r.txt"),
+            ("more.txt", "-r more.txt\n-r /r.txt\n-r inner/a.txt"),
+            ("inner/a.txt", "-r b.txt\n-r gone.txt"),
+            ("inner/b.txt", "--index-url=https://example.org\n-r /b.txt"),
         ];
         assert_eq!(
             problems(&lists),
             [
                 "requirements.txt, line 2: gone.txt is not in the folder",
-                "more.txt, line 2: -r /r.txt is outside the upload"
+                "more.txt, line 2: -r /r.txt is outside the upload",
+                "inner/a.txt, line 2: inner/gone.txt is not in the folder",
+                "inner/b.txt, line 2: -r /b.txt is outside the upload"
             ]
         );
         for line in [

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::arguments::{MapArgs, integer};
-use crate::error::unreadable;
+use crate::error::{at, unreadable};
 use crate::interrupt::{check_interrupt, stop_on_interrupt};
 use crate::output::{OutputArgs, Say, count, note};
 use crate::{Result, failed, invalid};
@@ -50,6 +50,9 @@ pub(crate) struct PackageArgs {
 
 pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result {
     let folder = fs::canonicalize(&args.folder).map_err(|error| unreadable(&args.folder, &error))?;
+    if !folder.is_dir() {
+        return Err(at(&args.folder, "expected the folder of the bot, found a file"));
+    }
     let contents = Contents::read(&folder)?;
     let map = args.maps.find(&args.map)?;
     let default = || PathBuf::from(format!("{}.zip", folder.file_name().unwrap_or_default().to_string_lossy()));
@@ -61,6 +64,8 @@ pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result {
     if !problems.is_empty() {
         return Err(refuse(problems));
     }
+    // Fails now, and not after the installation, if the port is in use.
+    let server = trial::serve(map, args.port)?;
     let left_out = match contents.left_out.join(", ") {
         names if names.is_empty() => names,
         names => format!("; left out: {names}"),
@@ -85,7 +90,7 @@ pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result {
     let interpreter = installed?.map_err(|problem| refuse(vec![problem]))?;
     writeln!(out, "installed into an empty environment")?;
     out.flush()?;
-    let Trial { summary, notes, problems, .. } = trial::play(&bot, &interpreter, map, args.port, &stop)?;
+    let Trial { summary, notes, problems, .. } = trial::play(&bot, &interpreter, &server, &stop)?;
     notes.iter().for_each(|text| note(text));
     if !summary.is_empty() {
         out.say(summary)?;

@@ -38,21 +38,25 @@ pub struct Trial {
     pub problems: Vec<String>,
 }
 
-/// Plays a game with the bot in `folder` on a server at `port`; 0 picks a free port.
-pub fn play(folder: &Path, python: &Path, map: Map, port: u16, stop: &AtomicBool) -> Result<Trial> {
+/// Starts a server for one game on this map at `port`; 0 picks a free port.
+pub fn serve(map: Map, port: u16) -> Result<Server> {
     let options = ServerOptions { games: Some(1), ..ServerOptions::with_maps(vec![map]) };
-    let server = Server::start(HOST, port, options)
-        .map_err(|error| invalid!("{error}: the test needs a free port (try --port 0 if the bot reads SERVER_URL)"))?;
+    Server::start(HOST, port, options)
+        .map_err(|error| invalid!("{error}: the test needs a free port (try --port 0 if the bot reads SERVER_URL)"))
+}
+
+/// Plays the server's game with the bot in `folder`.
+pub fn play(folder: &Path, python: &Path, server: &Server, stop: &AtomicBool) -> Result<Trial> {
     let address = server.address();
     let mut variables = clean_environment();
     variables.push(("TOKEN".to_owned(), TOKEN.to_owned()));
-    if port != PORT {
+    if address.port() != PORT {
         variables.push(("SERVER_URL".to_owned(), format!("ws://{address}")));
     }
     let variables: Vec<(&str, String)> = variables.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
     let mut program = Program::start(&command(folder, python), &variables)
         .map_err(|error| invalid!("cannot start the bot: {error}"))?;
-    let mut trial = watch(&server, &mut program, stop);
+    let mut trial = watch(server, &mut program, stop);
     let end = Instant::now() + EXIT_TIME;
     while trial.result.is_some() && program.status().is_none() && Instant::now() < end {
         sleep(POLL_INTERVAL);
