@@ -17,7 +17,7 @@ With `address`, the games (or a dataset's shards) run on Ray, which the extra `c
 and `local` starts a cluster on this machine for this call. If all planners are deterministic for a
 given seed and there is no `budget_ms`, the cluster does not affect the results, except for measured
 times and memory, and the choice of games in a ladder. If a worker dies, the games in its unfinished
-batch are played again. The call fails immediately if a node with CPUs has another build of getaway.
+batch are played again. The call fails immediately if a node with CPUs has a different build of getaway.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ def check_nodes(ray: Any) -> None:
     """Checks that all live nodes with CPUs have the same build of getaway as this process.
 
     Raises:
-        RuntimeError: if a node has another build; the message names the node.
+        RuntimeError: if a node has a different build; the message names the node.
     """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 

@@ -40,7 +40,7 @@ __all__ = ["Difficulty", "Level", "Split", "candidates", "difficulty", "generate
 Split: TypeAlias = Literal["train", "validation", "test"]
 
 _SOLVE_TICKS = 20_000_000
-"""Budget per candidate in simulated ticks, which take a few seconds."""
+"""Budget per candidate in simulated ticks; using it up takes a few seconds."""
 _SAMPLE_TICKS = 50
 """Number of ticks from one sample of the best line to the next."""
 _CANDIDATES_MAX = 1000

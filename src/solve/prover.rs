@@ -83,7 +83,7 @@ impl<const N: usize> Prover<N> {
         self.targets[aim as usize].as_ref()
     }
 
-    /// Moves the targets to the best line and bound, and adds the jobs that are missing. Drops the jobs
+    /// Adjusts the targets to the best line and bound, and adds the jobs that are missing. Drops the jobs
     /// for the far target if there is none or it moves to an earlier tick. All other jobs stay in the
     /// queue for the new target.
     pub fn aim(&mut self, best: &Solution, queue: &mut Queue, meter: &mut BudgetMeter) -> Result<(), StopReason> {
@@ -153,7 +153,7 @@ impl<const N: usize> Prover<N> {
         }
         for mask in self.model.reach_masks().into_iter().filter(|_| is_late) {
             let Some((_, fronts)) = self.reachable.iter().find(|(other, _)| *other == mask) else {
-                // Both targets use the reachable layers.
+                // Both targets use the reachable layers, so only the more important one gets the job.
                 tasks.extend(((aim == Aim::Far) == is_open).then_some((Task::Reach(mask), 3)));
                 continue;
             };

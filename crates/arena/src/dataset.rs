@@ -163,7 +163,7 @@ impl Dataset {
     /// Creates a dataset from a series, whose number of samples is ignored.
     ///
     /// # Errors
-    /// When one of the planners is an external bot.
+    /// If one of the planners is an external bot.
     pub fn new(series: Series, options: DatasetOptions) -> Result<Self, DatasetError> {
         let planner = |(player, entrant): (&PlayerSpec, &Entrant)| match player {
             PlayerSpec::Planner(planner) => Ok(planner.clone()),
@@ -183,7 +183,7 @@ impl Dataset {
     /// Reads a dataset from JSON. `host` finds external planners.
     ///
     /// # Errors
-    /// If the JSON is invalid or comes from another build, or a map or planner cannot be used.
+    /// If the JSON is invalid or comes from a different build, or a map or planner cannot be used.
     pub fn from_spec(spec: &str, host: Host<'_>) -> Result<Self, DatasetError> {
         let spec: Spec = serde_json::from_str(spec).map_err(|error| DatasetError::Spec(error.to_string()))?;
         Self::new(Series::from_spec(&spec.series, host)?, spec.dataset)
@@ -192,7 +192,7 @@ impl Dataset {
     /// Opens or creates the dataset's settings file, locks it, and returns its journal.
     ///
     /// # Errors
-    /// When the file cannot be read or written, is in use, or contains anything but the dataset's
+    /// If the file cannot be read or written, is in use, or contains anything but the dataset's
     /// settings and the hashes of its shards.
     pub fn open(&self, path: &Path) -> Result<(Journal, HashMap<usize, String>), JournalError> {
         let options = &self.series.options;
@@ -241,7 +241,7 @@ impl Dataset {
     /// `on_state` after each state. Returns `None` once `is_stopped` returns true.
     ///
     /// # Errors
-    /// When a planner fails.
+    /// If a planner fails.
     pub fn shard(
         &self,
         shard: usize,
@@ -268,7 +268,7 @@ impl Dataset {
     /// Computes shards for another process. Returns the content of each shard's file in base64, as JSON.
     ///
     /// # Errors
-    /// When a shard does not exist or a planner fails.
+    /// If a shard does not exist or a planner fails.
     pub fn encoded_shards(&self, shards: &[usize]) -> Result<Vec<String>, DatasetError> {
         let encoded = |&shard: &usize| {
             if shard >= self.shards() {
@@ -284,7 +284,7 @@ impl Dataset {
     /// shards start, and threads abandon theirs.
     ///
     /// # Errors
-    /// When a planner or a worker fails.
+    /// If a planner or a worker fails.
     pub fn make_shards<B>(
         &self,
         shards: &[usize],

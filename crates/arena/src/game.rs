@@ -46,7 +46,7 @@ impl PlayerSpec {
     /// Finds the planner or external bot of an entrant. `host` finds external planners.
     ///
     /// # Errors
-    /// When the planner is invalid, or the bot has no command.
+    /// If the planner is invalid, or the bot has no command.
     pub fn find(entrant: &Entrant, host: Host<'_>) -> Result<Self, SeriesError> {
         match entrant.bot()? {
             Some(bot) => Ok(Self::External(bot)),
@@ -109,7 +109,7 @@ impl Player {
     /// the player's answer. `host` starts an external bot, and `log_name` is the name of its log.
     ///
     /// # Errors
-    /// When the bot rejects a message, its external planner fails, or the log of an external bot
+    /// If the bot rejects a message, its external planner fails, or the log of an external bot
     /// cannot be written.
     pub fn play(
         &mut self,

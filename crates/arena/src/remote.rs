@@ -1,7 +1,7 @@
 //! Plays the games of a series or a ladder in other processes.
 //!
 //! Guarantees: if the budget has no time limit, a built-in planner's game has the same record on
-//! every machine, except for its times and cost. A process with another build refuses the work.
+//! every machine, except for its times and cost. A process with a different build refuses the work.
 
 use std::fmt::Display;
 use std::sync::Arc;

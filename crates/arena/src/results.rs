@@ -47,7 +47,7 @@ impl GameSettings {
 /// removed.
 ///
 /// # Errors
-/// When the file cannot be read or written, is in use or damaged, is not a results file, belongs to
+/// If the file cannot be read or written, is in use or damaged, is not a results file, belongs to
 /// another series, or has a game whose moves do not give its result.
 pub fn resume(path: impl AsRef<Path>, series: &Series) -> Result<(Journal, Games), JournalError> {
     let options = &series.options;

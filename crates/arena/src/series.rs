@@ -110,7 +110,7 @@ impl Series {
     /// Finds the planners and builds the lookup tables of every map, but plays no game.
     ///
     /// # Errors
-    /// When a planner or bot is invalid, a map cannot be played, or two entrants or two maps have
+    /// If a planner or bot is invalid, a map cannot be played, or two entrants or two maps have
     /// the same name.
     pub fn new(maps: &[Map], options: SeriesOptions) -> Result<Self, SeriesError> {
         Self::with_host(maps, options, None)
@@ -138,7 +138,7 @@ impl Series {
     /// Returns a series with these planners and the same maps and settings.
     ///
     /// # Errors
-    /// When a planner is invalid, a bot has no command, or two entrants have the same name.
+    /// If a planner is invalid, a bot has no command, or two entrants have the same name.
     pub(super) fn with_planners(&self, planners: Vec<String>, host: Host<'_>) -> Result<Self, SeriesError> {
         let entrants: Vec<Entrant> = planners.iter().map(|text| Entrant::parse(text)).collect();
         let (mut labels, mut players) = (HashSet::new(), Vec::new());
@@ -206,7 +206,7 @@ impl Series {
     /// far. When the series stops early, it abandons the games in progress.
     ///
     /// # Errors
-    /// When a game is aborted by an error, a bot's log cannot be written, or threads cannot start.
+    /// If a game is aborted by an error, a bot's log cannot be written, or threads cannot start.
     pub fn play<B>(
         &self,
         games: &mut Games,

@@ -39,7 +39,7 @@ fn spec(benchmark: &Benchmark, instances: &[&Instance], settings: &Settings) -> 
 
 /// Runs a solver on the instances at these indices. `spec`, a line of JSON from [`run_all`],
 /// describes the solver and the instances. Returns the answers as JSON, unchecked. Fails if `spec`
-/// or a map in it is invalid, if `spec` is from another build, if an index is too high, or if a
+/// or a map in it is invalid, if `spec` is from a different build, if an index is too high, or if a
 /// temporary file or the shell cannot be used.
 pub fn attempts(spec: &str, indices: &[usize]) -> Result<Vec<String>, BenchmarkError> {
     let spec: Spec = serde_json::from_str(spec).map_err(|error| BenchmarkError::Spec(error.to_string()))?;

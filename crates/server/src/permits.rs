@@ -1,7 +1,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Limits how many things are done at once.
+/// Limits how many tasks run at the same time.
 pub(crate) struct Permits(Arc<Pool>);
 
 struct Pool {

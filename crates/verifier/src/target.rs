@@ -18,8 +18,8 @@ pub(super) struct Target<const N: usize> {
 }
 
 impl<const N: usize> Target<N> {
-    /// Creates a target. Also restricts `allowed` to the tiles of an earlier target, in the ticks up
-    /// to this target.
+    /// Creates a target. Also restricts `allowed` to the tiles of `earlier`, in the ticks up to that
+    /// earlier target.
     pub fn new(board: &Board<N>, pursuers: &mut [Pursuer<N>], tick: usize, earlier: &Self) -> Checked<Self> {
         board.spend(tick)?;
         let allowed = board.ticks.iter().map(|tick| board.open.without(&tick.occupied)).collect();

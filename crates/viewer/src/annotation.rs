@@ -54,7 +54,7 @@ pub struct Intent {
     pub kind: IntentKind,
     pub target: Option<Position>,
     pub path: Vec<Direction>,
-    /// For a waiting hawk, the number of moves until it patrols; 0 for all other kinds.
+    /// The number of moves until a waiting hawk patrols; 0 for all other intents.
     pub count: u8,
 }
 

@@ -84,7 +84,7 @@ impl Program {
     /// Standard output and standard error both go to the log.
     ///
     /// # Errors
-    /// When the shell, its pipes or the thread that reads the log cannot be created.
+    /// If the shell, its pipes or the thread that reads the log cannot be created.
     pub fn start(command: &str, environment: &[(&str, impl AsRef<OsStr>)]) -> io::Result<Self> {
         Self::start_with(Streams::Logged, command, environment)
     }

@@ -91,7 +91,7 @@ struct Run<'a> {
 /// standing.
 ///
 /// # Errors
-/// When another process runs the ladder, the ladder was created with other settings, its folder or
+/// If another process runs the ladder, the ladder was created with other settings, its folder or
 /// journal cannot be used, a map or entrant is invalid, there are neither entrants nor a time
 /// limit, a game is aborted, a bot's log cannot be written, threads cannot start, or the process
 /// that plays the games fails.

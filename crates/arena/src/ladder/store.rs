@@ -65,7 +65,7 @@ pub(super) struct Line<E> {
 /// withdraws the request. Creates a missing folder.
 ///
 /// # Errors
-/// When the folder cannot be created or written.
+/// If the folder cannot be created or written.
 pub fn request(folder: &Path, from: &Path, request: LadderRequest) -> Result<PathBuf, LadderError> {
     let inbox = folder.join("inbox");
     let failed = |source| LadderError::Folder { path: inbox.clone(), source };

@@ -75,10 +75,8 @@ pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result {
     let findings = learner.findings();
     drop(progress);
     let seconds = start.elapsed().as_secs_f64();
-    let written = output.as_ref().map_or(Ok(()), |output| {
-        let rules = serde_json::to_string_pretty(&findings.rules)? + "\n";
-        output.write(rules.as_bytes())
-    });
+    let rules = serde_json::to_string_pretty(&findings.rules)? + "\n";
+    let written = output.as_ref().map_or(Ok(()), |output| output.write(rules.as_bytes()));
     if args.json {
         write_line(&mut *out, &ProbeOutput { recordings: &games, messages, findings: &findings, seconds })?;
     } else {

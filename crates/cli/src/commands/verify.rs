@@ -68,8 +68,7 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result {
     progress.set_message(format!("checking {path}"));
     getaway_verifier::verify(&certificate, &map.layout).map_err(|error| failed!("{path}: refused: {error}"))?;
     drop(progress);
-    let ticks = [certificate.final_tick, certificate.bound_tick];
-    let [score, bound] = ticks.map(|tick| u32::from(tick) * POINTS_PER_TICK);
+    let [score, bound] = [certificate.final_tick, certificate.bound_tick].map(|tick| u32::from(tick) * POINTS_PER_TICK);
     let (map, rules, elapsed_ms) = (map.name, words(&certificate.rules), milliseconds(start.elapsed()));
     if args.json {
         let differences = in_play(&Rules::BLITZ_2025, &certificate.rules);

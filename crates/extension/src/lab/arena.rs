@@ -126,7 +126,7 @@ pub(crate) fn play_games(
 /// Play and judge shards of a dataset. Return each shard's file in base64, as a JSON string.
 ///
 /// Releases the GIL. `callables` maps names to Python planners. Raises ValueError if
-/// the dataset is invalid or comes from another build, a shard does not exist, or a game fails.
+/// the dataset is invalid or comes from a different build, a shard does not exist, or a game fails.
 #[pyfunction]
 pub(crate) fn play_shards(
     py: Python<'_>,
