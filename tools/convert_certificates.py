@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Convert certificates and records from version 4 of the format to version 5, in place.
 
-usage: tools/convert_certificates.py FILE...
+usage: tools/convert_certificates.py [--all] FILE...
 
 In version 4, every fifth layer and every small layer became a known set. A converted sweep lists
-every fifth layer, and the layers in which a later sweep starts or a threat joins. `--all` lists all
-layers instead: verifying then takes more memory.
+every fifth layer, and the layers in which a sweep starts or a threat joins; the last sweep lists no
+layer if it runs out of states. `--all` lists all layers instead: verifying then takes more memory.
 """
 
 import json

@@ -61,7 +61,7 @@ game. Only `max_episode_steps` truncates an episode. A step in a finished game r
 key is an array with one element per game, or for `"final_info"` a dict of such arrays. A second key
 with a leading underscore, such as `"_tick"`, holds a mask: True for the games that have a value.
 
-- `"tick"`: the tick that is played next, 1 to 2001; after the end of an episode, its final tick.
+- `"tick"`: the tick that is played next, 1 to 2000; after the end of an episode, its final tick.
 - `"score"`: 5 times this tick.
 - `"action_mask"`: int8 of shape (5,), 1 for each action that is not blocked (staying never is).
 - `"regret"`: the number of ticks by which the best possible game is longer than this one. Only

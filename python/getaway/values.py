@@ -173,10 +173,11 @@ class SafeMoves(NamedTuple):
     outcomes: npt.NDArray[np.int8]
     """2 survives, 1 undecided, 0 doomed; -1 if the move is blocked or the game is over."""
     final_ticks: npt.NDArray[np.uint16]
-    """Final tick of the longest line found that begins with each move; 0 if the outcome is -1."""
+    """For each move, the final tick of the longest line found that begins with it; 0 if the outcome
+    is -1."""
     bound_ticks: npt.NDArray[np.uint16]
-    """A proven upper bound on the final tick of every line that begins with each move; 0 if the
-    outcome is -1."""
+    """For each move, a proven upper bound on the final tick of every line that begins with it; 0 if
+    the outcome is -1."""
 
 
 class Solution(NamedTuple):

@@ -168,8 +168,8 @@ pub fn to_json(value: &impl Serialize) -> String {
 
 const MOVE_TO: &str = "MOVE_TO";
 
-/// Converts any JSON to an action. Invalid JSON becomes an action that fails when it is played, and
-/// keeps the JSON.
+/// Converts any JSON to an action. JSON that is not a valid action becomes an action that keeps the
+/// JSON and fails when it is played.
 pub(crate) fn parse_action(json: &Value) -> Action {
     let Some(name) = json.get("type").and_then(Value::as_str) else {
         return Action::Unknown(json.to_string().into());

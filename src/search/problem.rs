@@ -71,8 +71,8 @@ pub trait Problem {
     /// Plays a legal action.
     fn apply(&self, state: &mut Self::State, action: Self::Action);
 
-    /// Returns true if the state is final. If a sequence of actions may never reach a final state,
-    /// the budget must limit ticks or time.
+    /// Returns true if the state is final. If some sequences of actions never reach a final
+    /// state, the budget must limit ticks or time.
     fn is_final(&self, state: &Self::State) -> bool;
 
     /// The finite reward of a sequence that ends in `state` or is cut off there. Higher is better.

@@ -19,7 +19,7 @@ impl Default for SolverOptions {
 }
 
 impl SolverOptions {
-    /// Returns a part of the memory, in eighths. These get one eighth each: the beam, a target's survival
+    /// Returns this many eighths of the memory, in bytes. These get one eighth each: the beam, a target's survival
     /// search, a target's known sets, and the layers of a narrow sweep. A target's projections and the
     /// layers of a wide or reaching sweep get two each, and the exhaustive search, which stores single
     /// states, gets 32.

@@ -26,7 +26,7 @@ pub(super) enum Joins {
 
 #[derive(Debug)]
 pub(super) struct Plan<const N: usize> {
-    /// The first layer, to which the threats in `joins` are added.
+    /// The first layer, without the threats that `joins` adds to it.
     pub first: Front<N>,
     pub joins: Joins,
     /// A sweep that reaches its target continues beyond it, at most to this tick, to prove a later
@@ -34,7 +34,8 @@ pub(super) struct Plan<const N: usize> {
     pub beyond_tick: usize,
     /// If not empty, the sweep only goes forwards, and returns its layers at these ticks.
     pub kept_ticks: Vec<usize>,
-    /// Approximate maximum bytes of a layer under construction, and of the stored layers together.
+    /// Approximate limit, in bytes, on a layer under construction, and also on all stored layers
+    /// together.
     pub memory_max_bytes: usize,
 }
 

@@ -111,7 +111,6 @@ async function startWithEngine(board, source) {
   const [client, tasks, judging] = Array.from({ length: 3 }, () => new EngineClient(source.engine));
   const answer = await client.json("start");
   const session = new Session(board, client, tasks);
-  // A task for the game before is of no use.
   session.addEventListener("game", () => tasks.stop());
   const library = new Library(board, session, tasks);
   const rules = new RulesForm(session, client, answer.rules);
