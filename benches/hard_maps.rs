@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use getaway::game::{LAST_TICK, Layout, Mover, Rules, State, StreetGraph, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
-use getaway::planner::Budget;
+use getaway::search::Budget;
 use getaway::solve::{Certificate, Solution, Solver, SolverOptions};
 
 const GENERATED: usize = 2000;
@@ -111,7 +111,7 @@ fn verdict(solution: &Solution) -> &'static str {
     match solution {
         _ if solution.final_tick > LAST_TICK => "survives",
         _ if solution.is_optimal() => "optimal",
-        _ if solution.bound <= LAST_TICK => "doomed",
+        _ if solution.bound_tick <= LAST_TICK => "doomed",
         _ => "undecided",
     }
 }
@@ -130,8 +130,8 @@ fn decide(entry: &Entry, time_ms: f64, ticks: u64, is_verified: bool) -> String 
         let left = Duration::from_secs_f64((time_ms - elapsed_ms()).max(0.0) / 1e3);
         let solution = solver.advance(&world, &root, Budget::time(left).and(Budget::ticks(ticks - simulated_ticks)));
         simulated_ticks += solution.simulated_ticks;
-        if solution.bound < bound {
-            (bound, bound_ms) = (solution.bound, elapsed_ms());
+        if solution.bound_tick < bound {
+            (bound, bound_ms) = (solution.bound_tick, elapsed_ms());
         }
         if verdict(&solution) != "undecided" {
             decided_ms.get_or_insert_with(elapsed_ms);
@@ -161,7 +161,7 @@ fn decide(entry: &Entry, time_ms: f64, ticks: u64, is_verified: bool) -> String 
         world.threat_count(),
         verdict(&solution),
         solution.final_tick,
-        solution.bound,
+        solution.bound_tick,
         text(decided_ms),
         certificate.to_string().len(),
         text(verify_ms),

@@ -4,8 +4,8 @@
 use std::error::Error;
 
 use getaway::game::{Layout, Move, Rules, State, World};
-use getaway::planner::{Budget, Choice, Planner, PlannerFailure, Source, by_name};
-use getaway::search::BudgetMeter;
+use getaway::planner::{Choice, Planner, PlannerError, Source, by_name};
+use getaway::search::{Budget, BudgetMeter};
 
 const MAP: &str = "
     ###########
@@ -21,7 +21,7 @@ const MAP: &str = "
 struct Patient;
 
 impl Planner for Patient {
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerError> {
         let mut meter = BudgetMeter::new(budget);
         let mut best = (Move::Stay, state.tick());
         for first in world.moves(state) {
@@ -39,7 +39,7 @@ impl Planner for Patient {
     }
 }
 
-fn score(world: &World, planner: &mut dyn Planner) -> Result<u32, PlannerFailure> {
+fn score(world: &World, planner: &mut dyn Planner) -> Result<u32, PlannerError> {
     let mut state = world.start();
     while !state.is_over() {
         let choice = planner.decide(world, &state, Budget::ticks(2_000))?;

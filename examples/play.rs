@@ -4,7 +4,8 @@
 use std::error::Error;
 
 use getaway::game::{Game, Layout, Rules};
-use getaway::planner::{Budget, DEFAULT_NAME, by_name};
+use getaway::planner::{DEFAULT_NAME, by_name};
+use getaway::search::Budget;
 
 const MAP: &str = "
     ###########

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use getaway::game::{Layout, Rules, World};
-use getaway::planner::Budget;
+use getaway::search::Budget;
 use getaway::solve::{Outcome, solve};
 
 const MAP: &str = "
@@ -18,7 +18,7 @@ const MAP: &str = "
 pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let world = World::new(&Layout::parse(MAP)?, &Rules::NO_JUMP)?;
     let solution = solve(&world, &world.start(), Budget::ticks(1_000_000));
-    println!("{}: tick {} of at most {}", solution.outcome, solution.final_tick, solution.bound);
+    println!("{}: tick {} of at most {}", solution.outcome, solution.final_tick, solution.bound_tick);
 
     let mut state = world.start();
     for &player_move in &solution.moves {

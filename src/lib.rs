@@ -38,7 +38,7 @@
 //!
 //! let world = World::new(&Layout::parse("####\n#P.S\n####")?, &Rules::NO_JUMP)?;
 //! let solution = solve(&world, &world.start(), Budget::ticks(1_000_000));
-//! assert_eq!((solution.outcome, solution.final_tick, solution.bound), (Outcome::Doomed, 11, 11));
+//! assert_eq!((solution.outcome, solution.final_tick, solution.bound_tick), (Outcome::Doomed, 11, 11));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -46,7 +46,8 @@
 //!
 //! ```
 //! use getaway::game::{Layout, Rules, World};
-//! use getaway::planner::{Budget, by_name};
+//! use getaway::planner::by_name;
+//! use getaway::search::Budget;
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
 //! let world = World::new(&layout, &Rules::BLITZ_2025)?;

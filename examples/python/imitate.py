@@ -79,7 +79,7 @@ def states_reached(model: nn.Module | None, seed: int, wanted: int) -> tuple[get
 def judged(reached: getaway.Batch, threads: int) -> Arrays:
     """Returns inputs, targets (1 for survival) and weights (0 for an undecided or blocked move)."""
     values, is_open = policy.inputs(reached.observations)
-    outcomes = reached.safe_moves(threads=threads, budget_ticks=JUDGED_TICKS).outcomes
+    outcomes = reached.judge_moves(threads=threads, budget_ticks=JUDGED_TICKS).outcomes
     known = is_open & ((outcomes == 0) | (outcomes == 2))
     return values, (outcomes == 2).astype(np.float32), known.astype(np.float32)
 

@@ -33,10 +33,10 @@ from getaway._getaway import (
     planners,
     signature,
 )
-from getaway.values import Decision, Move, Rules, SafeMoves, Solution, Style, Threat, Verdict
+from getaway.values import Decision, Move, Rules, Solution, Style, Threat, Verdict, Verdicts
 
 try:
-    from getaway._getaway import Batch, Replay, Solver, safe_moves, solve
+    from getaway._getaway import Batch, Replay, Solver, judge_moves, solve
 except ImportError:  # built without the feature `lab`
     pass
 
@@ -49,19 +49,19 @@ __all__ = [
     "Move",
     "Replay",
     "Rules",
-    "SafeMoves",
     "Solution",
     "Solver",
     "State",
     "Style",
     "Threat",
     "Verdict",
+    "Verdicts",
     "__version__",
     "generate_map",
+    "judge_moves",
     "load_map",
     "maps",
     "planners",
-    "safe_moves",
     "signature",
     "solve",
 ]

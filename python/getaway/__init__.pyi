@@ -28,11 +28,11 @@ import numpy.typing as npt
 from getaway.values import Decision as Decision
 from getaway.values import Move as Move
 from getaway.values import Rules as Rules
-from getaway.values import SafeMoves as SafeMoves
 from getaway.values import Solution as Solution
 from getaway.values import Style as Style
 from getaway.values import Threat as Threat
 from getaway.values import Verdict as Verdict
+from getaway.values import Verdicts as Verdicts
 
 __all__ = [
     "Batch",
@@ -43,19 +43,19 @@ __all__ = [
     "Move",
     "Replay",
     "Rules",
-    "SafeMoves",
     "Solution",
     "Solver",
     "State",
     "Style",
     "Threat",
     "Verdict",
+    "Verdicts",
     "__version__",
     "generate_map",
+    "judge_moves",
     "load_map",
     "maps",
     "planners",
-    "safe_moves",
     "signature",
     "solve",
 ]
@@ -205,8 +205,8 @@ class State:
         tick: the tick, from 1 to 2001.
         player: the player's position.
         threats: the threats, in the map's order.
-        no_jump: whether to play the no-jump variant.
-        rules: a dict of the rules that differ from the server's.
+        no_jump: whether to play the no-jump variant; a game or state keeps its own variant.
+        rules: a dict of the rules that differ from the server's; not for a game or state.
 
     Raises:
         FileNotFoundError: if the map does not exist.
@@ -268,7 +268,7 @@ class State:
 
     @property
     def is_caught(self) -> bool:
-        """True if a threat is on the player's tile."""
+        """True if a threat is on the player's tile, even if the game is complete."""
 
     @property
     def player(self) -> tuple[int, int]:
@@ -302,8 +302,8 @@ class Game:
 
     Args:
         map: a map, its name or path, or a game or state whose map and rules are used.
-        no_jump: whether to play the no-jump variant.
-        rules: a dict of the rules that differ from the server's.
+        no_jump: whether to play the no-jump variant; a game or state keeps its own variant.
+        rules: a dict of the rules that differ from the server's; not for a game or state.
         moves: the first moves of the game.
 
     Raises:
@@ -315,14 +315,6 @@ class Game:
     def __new__(
         cls, map: _MapLike | Game | State, *, no_jump: bool = False, rules: Rules | None = None, moves: _Moves = ""
     ) -> Game: ...
-
-    @staticmethod
-    def parse(drawing: str, *, no_jump: bool = False, rules: Rules | None = None) -> Game:
-        """A game on a map that is given as a drawing; see `Map`.
-
-        Raises:
-            ValueError: if the drawing or a rule is invalid, or if the map cannot be played.
-        """
 
     def step(self, action: _Action = None, /) -> Move:
         """Play one tick with a move, an action, a list of actions (the first that moves the player
@@ -356,24 +348,12 @@ class Game:
         """The server's message for the state, as a dict."""
 
     @property
-    def name(self) -> str:
-        """The map's name."""
-
-    @property
     def map(self) -> Map:
         """The map."""
 
     @property
     def rules(self) -> Rules:
         """All rules, as a dict."""
-
-    @property
-    def no_jump(self) -> bool:
-        """True if the game uses the no-jump variant."""
-
-    @property
-    def rows(self) -> list[str]:
-        """The map as a drawing, one string per row."""
 
     @property
     def moves(self) -> str:
@@ -401,7 +381,7 @@ class Game:
 
     @property
     def is_caught(self) -> bool:
-        """True if a threat is on the player's tile."""
+        """True if a threat is on the player's tile, even if the game is complete."""
 
     @property
     def player(self) -> tuple[int, int]:
@@ -466,7 +446,12 @@ class Batch:
     ) -> Batch: ...
 
     def reset(self, mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
-        """Reset each game, or each game where `mask` is true. Return the observations of all games."""
+        """Reset each game, or each game where `mask` is true. Return the observations of all games.
+
+        Raises:
+            TypeError: if `mask` is not a 1D bool array.
+            ValueError: if the shape of `mask` is wrong, or an array of the batch was made read-only.
+        """
 
     def step(
         self, actions: npt.NDArray[np.integer[Any]], /
@@ -520,7 +505,7 @@ class Batch:
         """For each game, true if it is over. The next step resets such a game."""
 
     @property
-    def action_masks(self) -> npt.NDArray[np.int8]:
+    def action_mask(self) -> npt.NDArray[np.int8]:
         """An int8 array of shape (games, 5): 0 for each blocked action, else 1. Staying is always 1."""
 
     @property
@@ -528,7 +513,7 @@ class Batch:
         """The numbers of the players' tiles, for `_action_masks_at`."""
 
     def _action_masks_at(self, tiles: npt.NDArray[np.uint16]) -> npt.NDArray[np.int8]:
-        """The `action_masks` of players on these tiles."""
+        """The `action_mask` of players on these tiles."""
 
     def get_state(self) -> npt.NDArray[np.int16]:
         """Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats), where
@@ -546,8 +531,8 @@ class Batch:
                 game's map, or an array of the batch was made read-only.
         """
 
-    def safe_moves(self, *, threads: int | None = None, budget_ticks: int = 100000, seed: int = 0) -> SafeMoves:
-        """Judge every action of every game, like `getaway.safe_moves`.
+    def judge_moves(self, *, threads: int | None = None, budget_ticks: int = 100000, seed: int = 0) -> Verdicts:
+        """Judge every action of every game, like `getaway.judge_moves`.
 
         The call releases the GIL and can be interrupted with Ctrl-C. The result does
         not depend on the number of threads.
@@ -558,7 +543,10 @@ class Batch:
             seed: the seed of the search.
 
         Returns:
-            A named tuple `SafeMoves` of three arrays of shape (games, 5).
+            A named tuple `Verdicts` of three arrays of shape (games, 5).
+
+        Raises:
+            ValueError: if `threads` or `seed` is out of range.
         """
 
     def __copy__(self) -> Batch: ...
@@ -618,8 +606,8 @@ class Solver:
 
     Args:
         map: a map, its name or path, to solve from the start, or a game or state to continue.
-        no_jump: whether to play the no-jump variant.
-        rules: a dict of the rules that differ from the server's.
+        no_jump: whether to play the no-jump variant; a game or state keeps its own variant.
+        rules: a dict of the rules that differ from the server's; not for a game or state.
         seed: the seed of the search.
         memory_max_bytes: maximum memory of the first survival search, in bytes. The limits of all
             other searches are proportional to it; together they may use several times as much.
@@ -715,7 +703,7 @@ def solve(
     and errors.
     """
 
-def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> dict[Move, Verdict]:
+def judge_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> dict[Move, Verdict]:
     """Judge every legal move of a state by solving the game after the move.
 
     A move survives if the search finds a line that begins with the move and survives every tick. It

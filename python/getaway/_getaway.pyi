@@ -15,10 +15,10 @@ from getaway import Rules
 from getaway import Solver as Solver
 from getaway import State as State
 from getaway import generate_map as generate_map
+from getaway import judge_moves as judge_moves
 from getaway import load_map as load_map
 from getaway import maps as maps
 from getaway import planners as planners
-from getaway import safe_moves as safe_moves
 from getaway import signature as signature
 from getaway import solve as solve
 
@@ -35,6 +35,7 @@ __all__ = [
     "__version__",
     "draw",
     "generate_map",
+    "judge_moves",
     "load_map",
     "maps",
     "planners",
@@ -42,7 +43,6 @@ __all__ = [
     "play_series",
     "play_shards",
     "run_command_line",
-    "safe_moves",
     "signature",
     "solve",
     "solve_instances",

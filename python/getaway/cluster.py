@@ -35,7 +35,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO, TypeAlias
 
-__all__ = ["battle", "dataset", "eval", "ladder", "tournament"]
+__all__ = ["battle", "dataset", "evaluate", "ladder", "tournament"]
 
 _Names: TypeAlias = str | Sequence[str]
 
@@ -52,7 +52,7 @@ CONNECT_S = 5.0
 PYTHON_PLANNER = re.compile(r"(?:[^\W_][\w.@+-]*=)?\s*([^:=]+:[^:=]+)")
 
 
-def eval(planners: _Names, maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
+def evaluate(planners: _Names, maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
     """Evaluate planners on the given maps, or on all bundled maps if none are given."""
     return _run("eval", [], address, options, [*_words("--planner", _list(planners)), *_words("--map", _list(maps))])
 

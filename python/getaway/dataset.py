@@ -18,7 +18,7 @@ getaway.dataset states` then adds a Parquet file with the same records; this nee
 - `outcomes`: for each `getaway.Move`: `SURVIVES`, `UNDECIDED`, `DOOMED` or `BLOCKED`.
 - `final_ticks`: for each move, the final tick of the longest line found that begins with the move;
   0 if the move is blocked.
-- `bounds`: for each move, a proven upper bound on the final tick of every line that begins with the
+- `bound_ticks`: for each move, a proven upper bound on the final tick of every line that begins with the
   move; 0 if the move is blocked.
 """
 

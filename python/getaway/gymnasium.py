@@ -550,7 +550,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return a mask of shape (num_envs, 5): True for each action that is not blocked."""
-        return self._batch.action_masks.astype(np.bool_)
+        return self._batch.action_mask.astype(np.bool_)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
         """Call a method of every game, or get the values of an attribute that is not callable."""

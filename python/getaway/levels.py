@@ -171,7 +171,7 @@ def difficulty(level: Level, *, budget_ticks: int = 100_000) -> Difficulty:
     """
     state, safe, moves, narrowest = level.game().state, 0, 0, 5
     for start in range(0, len(level.moves), _SAMPLE_TICKS):
-        verdicts = getaway.safe_moves(state, budget_ticks=budget_ticks)
+        verdicts = getaway.judge_moves(state, budget_ticks=budget_ticks)
         planned = getaway.Move.from_letter(level.moves[start])
         # The best line's next move is safe even if the search found no line to the best tick.
         here = sum(move is planned or verdict.final_tick >= level.best_tick for move, verdict in verdicts.items())

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Decision", "Move", "Rules", "SafeMoves", "Solution", "Style", "Threat", "Verdict"]
+__all__ = ["Decision", "Move", "Rules", "Solution", "Style", "Threat", "Verdict", "Verdicts"]
 
 Style: TypeAlias = Literal["bull", "goldfish", "shark", "owl", "deer", "hawk"]
 """The rule by which a threat chooses its moves."""
@@ -147,7 +147,7 @@ class Decision(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The verdict of `getaway.safe_moves` on a move."""
+    """The verdict of `getaway.judge_moves` on a move."""
 
     outcome: Literal["survives", "doomed", "undecided"]
     """`survives` if a line was found that begins with the move and survives, `doomed` if it is
@@ -167,8 +167,8 @@ class Verdict(NamedTuple):
         )
 
 
-class SafeMoves(NamedTuple):
-    """The verdicts of `Batch.safe_moves` on every move, in arrays of shape (games, 5)."""
+class Verdicts(NamedTuple):
+    """The verdicts of `Batch.judge_moves` on every move, in arrays of shape (games, 5)."""
 
     outcomes: npt.NDArray[np.int8]
     """2 survives, 1 undecided, 0 doomed; -1 if the move is blocked or the game is over."""

@@ -3,8 +3,8 @@
 //! the bot's planner decides.
 
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::planner::{Budget, Choice, PlanFollower, Planner, PlannerFailure, Source};
-use crate::search::BudgetMeter;
+use crate::planner::{Choice, PlanFollower, Planner, PlannerError, Source};
+use crate::search::{Budget, BudgetMeter};
 use crate::solve::{Filter, Outcome, SurvivalSearch};
 
 use super::deadline::part;
@@ -104,7 +104,7 @@ impl Attempts {
         }
     }
 
-    pub fn decide(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Result<Choice, PlannerFailure> {
+    pub fn decide(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Result<Choice, PlannerError> {
         let followed = self.follow(world, state).map(|player_move| (player_move, Source::Plan));
         let plan = self.find(world, state, meter);
         let found =

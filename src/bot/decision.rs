@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::game::{Action, Move, Position};
 use crate::inference::Conclusion;
-use crate::planner::{PlannerFailure, Source};
+use crate::planner::{PlannerError, Source};
 use crate::protocol::ProtocolError;
 
 /// The error for a message that leads to no decision.
@@ -19,7 +19,7 @@ pub enum BotError {
     PlayerNotOpen(Position),
     /// An external planner failed.
     #[error(transparent)]
-    Planner(#[from] PlannerFailure),
+    Planner(#[from] PlannerError),
 }
 
 /// An answer to a message.
@@ -36,7 +36,7 @@ pub struct Decision {
     /// The increase in the number of mispredictions, over all threats, since the previous message;
     /// 0 if the number has fallen.
     pub mispredictions: u32,
-    /// The number of simulated ticks (see [`Budget`](crate::planner::Budget)) for this decision.
+    /// The number of simulated ticks (see [`Budget`](crate::search::Budget)) for this decision.
     pub simulated_ticks: u64,
     /// The time from the arrival of the message to the decision.
     pub elapsed: Duration,

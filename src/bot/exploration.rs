@@ -12,8 +12,8 @@
 use std::cell::{Cell, OnceCell, RefCell};
 
 use crate::game::{BreadthFirst, LAST_TICK, Move, Mover, Position, State, Tile, World};
-use crate::planner::{Budget, Choice, Source};
-use crate::search::BudgetMeter;
+use crate::planner::{Choice, Source};
+use crate::search::{Budget, BudgetMeter};
 
 use super::lines::longest_survival;
 use super::records::KnownMap;

@@ -4,8 +4,7 @@ use std::cell::RefCell;
 
 use crate::game::{Move, Personality, State, World};
 use crate::inference::PeriodsAndClocks;
-use crate::planner::Budget;
-use crate::search::BudgetMeter;
+use crate::search::{Budget, BudgetMeter};
 use crate::solve::Filter;
 
 use super::lines::longest_survival;

@@ -143,8 +143,7 @@ mod tests {
     use crate::game::World;
     use crate::game::{Direction, Rules, Style};
     use crate::inference::ObservedPose;
-    use crate::planner::Budget;
-    use crate::search::Deadline;
+    use crate::search::{Budget, Deadline};
 
     #[test]
     fn hedged_part_of_a_plan_survives_whatever_an_owl_and_a_hawk_remember() {

@@ -1,6 +1,5 @@
 use crate::game::{LAST_TICK, State, World};
-use crate::planner::Budget;
-use crate::search::BudgetMeter;
+use crate::search::{Budget, BudgetMeter};
 use crate::solve::{Outcome, SurvivalSearch};
 
 /// Returns the final tick of the longest line found, at most `target_tick`, or `LAST_TICK + 1` if

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use crate::game::{Rules, Style};
 use crate::inference::Conclusion;
-use crate::planner::{Budget, CautiousRules, Choice};
+use crate::planner::{CautiousRules, Choice};
 use crate::protocol::GameMessage;
-use crate::search::{Deadline, now};
+use crate::search::{Budget, Deadline, now};
 
 mod attempts;
 mod belief;

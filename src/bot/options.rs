@@ -3,7 +3,8 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::game::{Rules, RulesError, Style};
-use crate::planner::{Budget, PlannerError, PlannerSpec};
+use crate::planner::{PlannerSpec, PlannerSpecError};
+use crate::search::Budget;
 
 /// The default time per decision: three quarters of the real server's time per tick.
 pub const BUDGET_DEFAULT: Budget = Budget::time(Duration::from_millis(75));
@@ -60,7 +61,7 @@ impl BotOptions {
 pub enum OptionsError {
     /// The planner does not support a limit of the budget.
     #[error(transparent)]
-    Planner(#[from] PlannerError),
+    Planner(#[from] PlannerSpecError),
     /// The rules are invalid.
     #[error(transparent)]
     Rules(#[from] RulesError),

@@ -17,8 +17,8 @@
 use std::cell::Cell;
 
 use crate::game::{State, World};
-use crate::planner::{Budget, CautiousRules, Choice, PlannerFailure, SmitsimaxRules};
-use crate::search::{BudgetMeter, now};
+use crate::planner::{CautiousRules, Choice, PlannerError, SmitsimaxRules};
+use crate::search::{Budget, BudgetMeter, now};
 
 use super::attempts::{Attempts, READY, SLACK};
 use super::belief::Beliefs;
@@ -119,7 +119,7 @@ impl Planning {
         doubt: Doubt,
         options: &BotOptions,
         meter: &mut BudgetMeter,
-    ) -> Result<Choice, PlannerFailure> {
+    ) -> Result<Choice, PlannerError> {
         let world = &tracker.beliefs.world;
         if !options.makes_own_plans() || !tracker.map.should_explore() {
             return self.attempts_for(tracker, doubt, options).decide(world, state, meter);

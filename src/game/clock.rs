@@ -92,7 +92,7 @@ impl Clock {
     }
 
     /// The number of ticks before `tick` in which the threats move.
-    pub fn moves_before(&self, tick: u16) -> u16 {
+    pub(crate) fn moves_before(&self, tick: u16) -> u16 {
         let last = self.ticks[TABLE_TICKS - 1];
         match self.since_table_move(tick.saturating_sub(1)) {
             Some((ticks, period_ticks)) => last.moves_before + u16::from(last.threats_move()) + ticks / period_ticks,
@@ -101,7 +101,7 @@ impl Clock {
     }
 
     /// The ticks from `tick` on in which the threats move.
-    pub fn move_ticks(&self, tick: u16) -> impl Iterator<Item = u16> + '_ {
+    pub(crate) fn move_ticks(&self, tick: u16) -> impl Iterator<Item = u16> + '_ {
         (tick..=u16::MAX).filter(|&tick| self.threats_move(tick))
     }
 

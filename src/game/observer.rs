@@ -46,6 +46,7 @@ impl World {
 
     /// Like [`World::threat_after`], but for a deer whose spawn is assumed to be `home`. Fails only
     /// if the deer's position, `stale` or `now` is not an open tile.
+    #[doc(hidden)]
     pub fn deer_after(
         &self,
         deer: &Threat,

@@ -1,5 +1,6 @@
 use serde::{Deserialize, Serialize};
 
+use super::names::named;
 use super::tables::DIRECTIONS;
 use super::threats::{Block, LANES};
 use super::{Direction, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Position, Spawn, Style};
@@ -38,16 +39,16 @@ impl Clone for State {
     }
 }
 
-/// The status of a game.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// The game continues.
-    Running,
-    /// A threat is on the player's tile.
-    Caught,
-    /// All ticks have been played. A catch at the end of the last tick does not count.
-    Complete,
+named! {
+    /// The status of a game.
+    pub enum Status, "status" {
+        /// The game continues.
+        Running = "running",
+        /// A threat is on the player's tile.
+        Caught = "caught",
+        /// All ticks have been played. A catch at the end of the last tick does not count.
+        Complete = "complete",
+    }
 }
 
 /// The tile count and the number of threats of each style, packed into one number. If a state and a

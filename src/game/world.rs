@@ -40,6 +40,7 @@ pub(crate) struct ThreatNumbers {
 
 /// The error for a move that cannot be played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
 pub enum PlayError {
     /// The game is already over.
     #[error("the game is over")]
@@ -143,7 +144,7 @@ impl World {
     }
 
     /// The size of a state in bytes, including heap allocations.
-    pub fn state_bytes(&self) -> usize {
+    pub(crate) fn state_bytes(&self) -> usize {
         size_of::<State>() + (self.lane_maps.len() - 1) * size_of::<Block>()
     }
 
@@ -420,6 +421,7 @@ impl World {
     }
 
     /// True if a threat is on or next to the move's target tile, and so may catch the player there.
+    #[doc(hidden)]
     pub fn is_within_reach(&self, state: &State, player_move: Move) -> bool {
         self.is_beside_threat(state, self.tile_after(state, player_move))
     }

@@ -260,6 +260,7 @@ pub fn differences(left: &Rules, right: &Rules) -> Vec<Difference> {
 }
 
 /// The direction that all threats face at the start. Fails if the rules are invalid.
+#[doc(hidden)]
 pub fn first_direction(rules: &Rules) -> Result<Direction, WorldError> {
     let layout = crate::game::Layout::parse("PG").expect("a drawing");
     let world = World::new(&layout, rules)?;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::layer::Layer;
 use super::terrain::{Terrain, move_delays, steps_delay};
-use super::{Budget, Choice, Planner, PlannerFailure, Source, meter_with_default};
+use super::{Budget, Choice, Planner, PlannerError, Source, meter_with_default};
 use crate::game::{Clock, LAST_TICK, Layout, Move, Mover, Position, Rules, State, UNREACHED, World};
 use crate::search::Generator;
 
@@ -277,7 +277,7 @@ impl CautiousPlanner {
 }
 
 impl Planner for CautiousPlanner {
-    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Result<Choice, PlannerFailure> {
+    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Result<Choice, PlannerError> {
         let threats: Vec<ObservedThreat> =
             world.threats(state).map(|threat| ObservedThreat::at(threat.position)).collect();
         let sighting = Sighting { tick: state.tick(), player: world.player(state), threats: &threats };

@@ -2,35 +2,19 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::game::{LAST_TICK, Move, State, World};
+use crate::game::{LAST_TICK, Move, State, World, named};
 use crate::search::{Budget, BudgetMeter};
 
-/// How a move was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Source {
-    /// The move follows an existing plan.
-    Plan,
-    /// A search in this tick found the move, or a planner in Python returned the move.
-    Search,
-    /// The planner does not search, its search found no move in time, or
-    /// [`CautiousRules`](super::CautiousRules) chose the move.
-    Fallback,
-}
-
-impl Source {
-    /// Returns the name of this source in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Plan => "plan",
-            Self::Search => "search",
-            Self::Fallback => "fallback",
-        }
-    }
-}
-
-impl fmt::Display for Source {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named! {
+    /// How a move was found.
+    pub enum Source, "source" {
+        /// The move follows an existing plan.
+        Plan = "plan",
+        /// A search in this tick found the move, or a planner in Python returned the move.
+        Search = "search",
+        /// The planner does not search, its search found no move in time, or
+        /// [`CautiousRules`](super::CautiousRules) chose the move.
+        Fallback = "fallback",
     }
 }
 
@@ -63,7 +47,7 @@ pub trait Planner: Send {
     ///
     /// # Errors
     /// If the planner could not be created or chooses no move. Only external planners can fail.
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure>;
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerError>;
 }
 
 pub(super) const TICKS_DEFAULT: u64 = 100_000;
@@ -77,12 +61,12 @@ pub(super) fn meter_with_default(budget: Budget) -> BudgetMeter {
 /// The error for an external planner that cannot be found, loaded or created, or that fails to
 /// choose a move.
 #[derive(Clone, Debug)]
-pub struct PlannerFailure {
+pub struct PlannerError {
     text: String,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-impl PlannerFailure {
+impl PlannerError {
     /// Creates an error with the message `text`.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), source: None }
@@ -95,21 +79,21 @@ impl PlannerFailure {
     }
 }
 
-impl PartialEq for PlannerFailure {
+impl PartialEq for PlannerError {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
     }
 }
 
-impl Eq for PlannerFailure {}
+impl Eq for PlannerError {}
 
-impl fmt::Display for PlannerFailure {
+impl fmt::Display for PlannerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl Error for PlannerFailure {
+impl Error for PlannerError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source.as_deref().map(|source| source as &(dyn Error + 'static))
     }

@@ -5,7 +5,7 @@
 use super::follower::PlanFollower;
 use super::problem::SurvivalProblem;
 use super::safest::SafestPlanner;
-use super::{Budget, Choice, Planner, PlannerFailure, Source, TICKS_DEFAULT};
+use super::{Budget, Choice, Planner, PlannerError, Source, TICKS_DEFAULT};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Expression, Search};
 
@@ -38,7 +38,7 @@ impl ExpressionPlanner {
 }
 
 impl Planner for ExpressionPlanner {
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerError> {
         if let Some(player_move) = self.follower.as_mut().and_then(|follower| follower.next_move(world, state)) {
             let planned_tick = Some(LAST_TICK + 1);
             return Ok(Choice { player_move, source: Source::Plan, planned_tick, simulated_ticks: 0 });

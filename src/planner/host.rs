@@ -5,7 +5,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Planner, PlannerFailure};
+use super::{Planner, PlannerError};
 
 /// Finds external planners by name.
 pub trait PlannerHost: Sync {
@@ -13,7 +13,7 @@ pub trait PlannerHost: Sync {
     ///
     /// # Errors
     /// If the planner cannot be found or loaded. The message should be one sentence.
-    fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerFailure>;
+    fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerError>;
 }
 
 /// Creates a new instance of an external planner for each game.

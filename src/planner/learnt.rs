@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::{Budget, Choice, Planner, PlannerFactory, PlannerFailure, PlannerHost, Source};
+use super::{Budget, Choice, Planner, PlannerError, PlannerFactory, PlannerHost, Source};
 use crate::batch::{Batch, Shape};
 use crate::files::{self, Object};
 use crate::game::{Move, State, World};
@@ -130,7 +130,7 @@ impl LearntPlanner {
 }
 
 impl Planner for LearntPlanner {
-    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Result<Choice, PlannerFailure> {
+    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Result<Choice, PlannerError> {
         let inputs = inputs(&self.features(world, state));
         let scores = Move::ALL
             .into_iter()
@@ -155,14 +155,14 @@ impl Model {
     ///
     /// # Errors
     /// If the file cannot be read or does not contain a valid model.
-    pub fn find(name: &str) -> Option<Result<Arc<Self>, PlannerFailure>> {
+    pub fn find(name: &str) -> Option<Result<Arc<Self>, PlannerError>> {
         let path = name.strip_prefix(MODEL_PREFIX)?;
         let read = || {
             let text =
                 files::read_text(path, FILE_MAX_BYTES).map_err(|error| format!("cannot read the model: {error}"))?;
             Network::parse(text.as_bytes())
         };
-        Some(read().map(|network| Arc::new(Self { network })).map_err(PlannerFailure::new))
+        Some(read().map(|network| Arc::new(Self { network })).map_err(PlannerError::new))
     }
 }
 
@@ -177,12 +177,10 @@ impl PlannerFactory for Model {
 pub struct ModelHost;
 
 impl PlannerHost for ModelHost {
-    fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerFailure> {
+    fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerError> {
         match Model::find(name) {
             Some(found) => Ok(found?),
-            None => {
-                Err(PlannerFailure::new("a planner in Python, MODULE:NAME, needs the command of the Python package"))
-            }
+            None => Err(PlannerError::new("a planner in Python, MODULE:NAME, needs the command of the Python package")),
         }
     }
 }

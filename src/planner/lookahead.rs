@@ -3,7 +3,7 @@
 //! the nearest threat.
 
 use super::layer::Layer;
-use super::{Budget, Choice, Planner, PlannerFailure, Source, meter_with_default};
+use super::{Budget, Choice, Planner, PlannerError, Source, meter_with_default};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::safest::SafestPlanner;
 
@@ -32,7 +32,7 @@ pub(super) fn threat_distance(world: &World, state: &State) -> i32 {
 }
 
 impl Planner for LookaheadPlanner {
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerError> {
         let mut meter = meter_with_default(budget);
         self.layer.start(state);
         // For each first move, the largest distance of a state from its nearest threat.

@@ -25,7 +25,7 @@ mod terrain;
 
 use cautious::CautiousPlanner;
 pub use cautious::{CautiousRules, ObservedThreat, Sighting};
-pub use choice::{Choice, Planner, PlannerFailure, Source};
+pub use choice::{Choice, Planner, PlannerError, Source};
 use choice::{TICKS_DEFAULT, meter_with_default};
 pub(crate) use follower::PlanFollower;
 pub use host::{PlannerFactory, PlannerHost};
@@ -34,7 +34,7 @@ use lookahead::LookaheadPlanner;
 use paranoid::ParanoidPlanner;
 pub use problem::SurvivalProblem;
 use random::RandomPlanner;
-pub use registry::{DEFAULT_NAME, NAMES, PlannerError, PlannerSpec, by_name};
+pub use registry::{DEFAULT_NAME, NAMES, PlannerSpec, PlannerSpecError, by_name};
 use registry::{Make, Parameter, PlannerEntry};
 use safest::SafestPlanner;
 use show_off::ShowOffPlanner;
@@ -43,8 +43,7 @@ use smitsimax::SmitsimaxPlanner;
 pub use smitsimax::SmitsimaxRules;
 use survival_planner::SurvivalPlanner;
 
-pub use crate::search::Budget;
-use crate::search::Expression;
+use crate::search::{Budget, Expression};
 
 /// The built-in planners. Their names, help texts and parameter ranges come from this table.
 const PLANNERS: &[PlannerEntry] = &[

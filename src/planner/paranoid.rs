@@ -4,7 +4,7 @@
 
 use super::safest::SafestPlanner;
 use super::terrain::{Terrain, move_delays};
-use super::{Budget, Choice, Planner, PlannerFailure, Source, meter_with_default};
+use super::{Budget, Choice, Planner, PlannerError, Source, meter_with_default};
 use crate::game::{Clock, Move, Mover, Rules, State, UNREACHED, World};
 use crate::search::{BudgetMeter, StopReason};
 
@@ -33,7 +33,7 @@ impl ParanoidPlanner {
 }
 
 impl Planner for ParanoidPlanner {
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerError> {
         let meter = meter_with_default(budget);
         let terrain = Terrain::cached(&mut self.terrain, world.layout());
         let threats: Vec<u16> = world.threats(state).filter_map(|threat| terrain.graph.tile(threat.position)).collect();

@@ -1,7 +1,7 @@
 //! `random`: plays a uniformly random possible move in each tick.
 
 use super::problem::SurvivalProblem;
-use super::{Budget, Choice, Planner, PlannerFailure, Source};
+use super::{Budget, Choice, Planner, PlannerError, Source};
 use crate::game::{State, World};
 use crate::search::{Generator, Problem};
 
@@ -19,7 +19,7 @@ impl RandomPlanner {
 }
 
 impl Planner for RandomPlanner {
-    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Result<Choice, PlannerFailure> {
+    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Result<Choice, PlannerError> {
         let player_move = SurvivalProblem::new(world).random(state, &mut Vec::new(), &mut self.random);
         Ok(Choice { player_move, source: Source::Fallback, planned_tick: None, simulated_ticks: 0 })
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::choice::PlannerFailure;
+use super::choice::PlannerError;
 use super::grammar::ExpressionPlanner;
 use super::host::{ExternalPlanner, PlannerFactory, PlannerHost, is_external_name};
 use super::learnt::MODEL_PREFIX;
@@ -53,7 +53,7 @@ const PROGRAM_HINT: &str = " (a program is exec:COMMAND or pipe:COMMAND)";
 /// The error if a text does not specify a planner, or if a planner cannot limit its evaluations.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum PlannerError {
+pub enum PlannerSpecError {
     /// The text is neither a name nor an expression.
     #[error(
         "no planner named {name}{}: expected one of {}, or an expression such as select(0.2, simulate(greedy))",
@@ -94,7 +94,7 @@ pub enum PlannerError {
         /// The requested name.
         name: String,
         /// The host's error.
-        source: PlannerFailure,
+        source: PlannerError,
     },
     /// The budget limits evaluations, but the planner does not run an expression.
     #[error("{name} does not evaluate sequences: expected a budget in ticks or milliseconds")]
@@ -112,7 +112,7 @@ pub enum PlannerError {
 /// let spec: PlannerSpec = "lookahead:12".parse()?;
 /// assert_eq!(spec.to_string(), "lookahead:12");
 /// let planner = spec.build(1);
-/// # Ok::<(), getaway::planner::PlannerError>(())
+/// # Ok::<(), getaway::planner::PlannerSpecError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlannerSpec(Kind);
@@ -135,12 +135,12 @@ impl PlannerSpec {
     ///
     /// # Errors
     /// If the text is invalid, or names an external planner that cannot be found or loaded.
-    pub fn find(text: &str, host: Option<&dyn PlannerHost>) -> Result<Self, PlannerError> {
+    pub fn find(text: &str, host: Option<&dyn PlannerHost>) -> Result<Self, PlannerSpecError> {
         let text = text.trim();
         // The path of a model may contain parentheses or begin with a digit.
         let is_model = text.starts_with(MODEL_PREFIX);
         if !is_model && (text.contains('(') || text == "simulate") {
-            let error = |error| PlannerError::Expression { text: text.to_owned(), error };
+            let error = |error| PlannerSpecError::Expression { text: text.to_owned(), error };
             return Ok(Self(Kind::Expression(text.parse().map_err(error)?)));
         }
         let (name, parameter) = match text.split_once(':') {
@@ -150,12 +150,12 @@ impl PlannerSpec {
         let Some(index) = PLANNERS.iter().position(|entry| entry.name == name) else {
             let name = text.to_owned();
             if !is_model && !is_external_name(text) {
-                return Err(PlannerError::Unknown { name });
+                return Err(PlannerSpecError::Unknown { name });
             }
-            let Some(host) = host else { return Err(PlannerError::NoHost { name }) };
+            let Some(host) = host else { return Err(PlannerSpecError::NoHost { name }) };
             return match host.find(text) {
                 Ok(factory) => Ok(Self::external(name, factory)),
-                Err(source) => Err(PlannerError::External { name, source }),
+                Err(source) => Err(PlannerSpecError::External { name, source }),
             };
         };
         let parameter = parameter.map(|parameter| parse_parameter(&PLANNERS[index], parameter)).transpose()?;
@@ -185,7 +185,7 @@ impl PlannerSpec {
     }
 
     /// Returns true if the planner runs an expression of the search grammar.
-    pub fn is_expression(&self) -> bool {
+    fn is_expression(&self) -> bool {
         match self.0 {
             Kind::Expression(_) => true,
             Kind::External(_) => false,
@@ -197,9 +197,9 @@ impl PlannerSpec {
     ///
     /// # Errors
     /// If the budget limits evaluations, but the planner does not run an expression.
-    pub fn check_budget(&self, budget: &Budget) -> Result<(), PlannerError> {
+    pub fn check_budget(&self, budget: &Budget) -> Result<(), PlannerSpecError> {
         if budget.evaluations.is_some() && !self.is_expression() {
-            return Err(PlannerError::Evaluations { name: self.to_string() });
+            return Err(PlannerSpecError::Evaluations { name: self.to_string() });
         }
         Ok(())
     }
@@ -217,17 +217,17 @@ impl fmt::Display for PlannerSpec {
 }
 
 impl FromStr for PlannerSpec {
-    type Err = PlannerError;
+    type Err = PlannerSpecError;
 
-    fn from_str(text: &str) -> Result<Self, PlannerError> {
+    fn from_str(text: &str) -> Result<Self, PlannerSpecError> {
         Self::find(text, None)
     }
 }
 
-fn parse_parameter(entry: &PlannerEntry, parameter: &str) -> Result<u16, PlannerError> {
+fn parse_parameter(entry: &PlannerEntry, parameter: &str) -> Result<u16, PlannerSpecError> {
     let error = |expected| {
         let (name, parameter) = (entry.name.to_owned(), parameter.to_owned());
-        PlannerError::Parameter { name, parameter, expected }
+        PlannerSpecError::Parameter { name, parameter, expected }
     };
     let Some(Parameter { max, .. }) = entry.parameter else {
         return Err(error(format!("{} without a parameter", entry.name)));
@@ -240,7 +240,7 @@ fn parse_parameter(entry: &PlannerEntry, parameter: &str) -> Result<u16, Planner
 ///
 /// # Errors
 /// If the text is invalid or names an external planner.
-pub fn by_name(name_or_expression: &str, seed: u64) -> Result<Box<dyn Planner>, PlannerError> {
+pub fn by_name(name_or_expression: &str, seed: u64) -> Result<Box<dyn Planner>, PlannerSpecError> {
     Ok(name_or_expression.parse::<PlannerSpec>()?.build(seed))
 }
 

@@ -3,7 +3,7 @@
 //! the first threat's arrival.
 
 use super::terrain::Terrain;
-use super::{Budget, Choice, Planner, PlannerFailure, Source};
+use super::{Budget, Choice, Planner, PlannerError, Source};
 use crate::game::{Move, Mover, State, UNREACHED, World};
 
 /// Avoids an immediate catch if possible, and moves towards the tile where the player's estimated
@@ -50,7 +50,7 @@ impl SafestPlanner {
 }
 
 impl Planner for SafestPlanner {
-    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Result<Choice, PlannerFailure> {
+    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Result<Choice, PlannerError> {
         Ok(self.fall_back(world, state, 0))
     }
 }

@@ -6,7 +6,7 @@
 use super::lookahead::threat_distance;
 use super::problem::SurvivalProblem;
 use super::survival_planner::SurvivalPlanner;
-use super::{Budget, Choice, Planner, PlannerFailure, Source, meter_with_default};
+use super::{Budget, Choice, Planner, PlannerError, Source, meter_with_default};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{BudgetMeter, Generator, Problem};
 use crate::solve::{Outcome, SolverOptions, SurvivalSearch};
@@ -97,7 +97,7 @@ fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMete
 }
 
 impl Planner for ShowOffPlanner {
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerError> {
         let survives = |plan: &&[Move]| plan.len() == usize::from(LAST_TICK + 1 - state.tick());
         let Some(mut plan) = self.survival.remaining(state).filter(survives).map(<[Move]>::to_vec) else {
             return self.survival.decide(world, state, budget);

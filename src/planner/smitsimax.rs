@@ -24,7 +24,7 @@ use self::bandit::{Bandit, Tree};
 use self::threat::{Habit, UnmodelledThreat};
 use super::cautious::{LEAD_TICKS_MAX, ObservedThreat, Sighting};
 use super::terrain::{Terrain, move_delays, steps_delay};
-use super::{Budget, CautiousRules, Choice, Planner, PlannerFailure, Source, meter_with_default};
+use super::{Budget, CautiousRules, Choice, Planner, PlannerError, Source, meter_with_default};
 use crate::game::{Clock, LAST_TICK, Layout, Move, Mover, Position, State, UNREACHED, World};
 use crate::search::BudgetMeter;
 use fnv::FnvHasher;
@@ -339,7 +339,7 @@ impl SmitsimaxPlanner {
 }
 
 impl Planner for SmitsimaxPlanner {
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerError> {
         let budget = budget.started();
         let layout = Layout { threats: Vec::new(), ..world.layout().clone() };
         let is_same = |streets: &World| *streets.layout() == layout && streets.rules() == world.rules();

@@ -3,7 +3,7 @@
 
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;
-use super::{Budget, Choice, Planner, PlannerFailure, Source};
+use super::{Budget, Choice, Planner, PlannerError, Source};
 use crate::game::{Move, State, World};
 use crate::solve::{Solution, Solver, SolverOptions};
 
@@ -37,7 +37,7 @@ impl SurvivalPlanner {
 }
 
 impl Planner for SurvivalPlanner {
-    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerFailure> {
+    fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerError> {
         if let Some(choice) = self.follow(world, state) {
             return Ok(choice);
         }

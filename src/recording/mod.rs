@@ -20,10 +20,11 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use thiserror::Error;
 
-use crate::files::{self, Existing, Object, TextReader, object};
+use crate::files::{self, Object, TextReader, object};
 use crate::game::{Action, Direction, Rules, WorldError};
 use crate::protocol::{ClientFrame, GameMessage, ProtocolError, from_json, limited, to_json};
 
+pub use crate::files::Existing;
 pub use notes::{CommandNote, DecisionNotes, GameNotes, TickNotes, UnreadableNote, WireNotes, milliseconds, shortened};
 pub use verify::{Divergence, VerifyReport, verify, verify_all};
 

@@ -91,6 +91,7 @@ impl<A: Copy + Eq> Search<A> {
 
     /// Limits each tree to this many nodes instead of 2^20, and drops existing trees.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_tree_nodes_max(mut self, nodes_max: usize) -> Self {
         self.trees.fill(Tree::new(nodes_max));
         self

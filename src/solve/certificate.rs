@@ -47,6 +47,7 @@ pub enum ProofEnd {
 /// The error for an invalid certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {message}")]
+#[non_exhaustive]
 pub struct CertificateError {
     /// The number of the invalid line in the text, from 1.
     pub line: usize,
@@ -78,7 +79,7 @@ impl Certificate {
     pub fn new(rules: &Rules, solution: &Solution) -> Self {
         let proof = solution.proof.as_ref();
         let end = match proof {
-            _ if solution.bound > LAST_TICK => ProofEnd::None,
+            _ if solution.bound_tick > LAST_TICK => ProofEnd::None,
             Some(proof) if !proof.ends_with_search => ProofEnd::Empty,
             _ => ProofEnd::Search,
         };
@@ -86,7 +87,7 @@ impl Certificate {
             rules: *rules,
             moves: solution.moves.clone(),
             final_tick: solution.final_tick,
-            bound_tick: solution.bound,
+            bound_tick: solution.bound_tick,
             steps: proof.map_or_else(Vec::new, |proof| proof.steps.clone()),
             end,
         }
@@ -165,7 +166,7 @@ mod tests {
             outcome: Outcome::Doomed,
             moves: vec![Move::Left, Move::Stay],
             final_tick: 11,
-            bound: 12,
+            bound_tick: 12,
             simulated_ticks: 0,
             proof: Some(Proof { bound_tick: 12, steps: vec![step], ends_with_search: false }),
         };

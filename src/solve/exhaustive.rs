@@ -95,7 +95,7 @@ impl ExhaustiveSearch {
         }
         moves.reverse();
         let outcome = if final_tick > LAST_TICK { Outcome::Survives } else { Outcome::Doomed };
-        Some(Solution { outcome, moves, final_tick, bound: final_tick, ..Solution::unknown(0) })
+        Some(Solution { outcome, moves, final_tick, bound_tick: final_tick, ..Solution::unknown(0) })
     }
 
     fn bytes(&self, world: &World) -> usize {
@@ -137,7 +137,7 @@ mod tests {
                 let found = search.advance(&world, meter).expect("a line");
                 let judge = SurvivalSearch::new(SolverOptions::default()).solve(&world, &root, Budget::UNLIMITED);
                 assert_eq!((found.outcome, found.final_tick), (judge.outcome, judge.final_tick));
-                assert_eq!(found.bound, found.final_tick);
+                assert_eq!(found.bound_tick, found.final_tick);
                 let mut end = root.clone();
                 assert_eq!(world.play_moves(&mut end, &found.moves), found.moves.len());
                 assert_eq!((end.tick(), end.is_over()), (found.final_tick, true));

@@ -12,7 +12,7 @@
 //! let mut solver = Solver::new(SolverOptions::default());
 //! let mut solution = solver.solve(&world, &world.start(), Budget::ticks(10));
 //! while !solution.is_optimal() {
-//!     println!("the best line ends between ticks {} and {}", solution.final_tick, solution.bound);
+//!     println!("the best line ends between ticks {} and {}", solution.final_tick, solution.bound_tick);
 //!     solution = solver.solve(&world, &world.start(), Budget::ticks(1_000_000));
 //! }
 //! let certificate = Certificate::new(world.rules(), &solution);

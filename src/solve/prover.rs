@@ -90,7 +90,7 @@ impl<const N: usize> Prover<N> {
         if self.builder.is_some() {
             return Ok(());
         }
-        let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
+        let (low, high) = (usize::from(best.final_tick), usize::from(best.bound_tick));
         let last = usize::from(LAST_TICK);
         let tick_of = |target: &Option<Target<N>>| target.as_ref().map(|target| target.knowledge.tick);
         let (mut is_changed, is_open) = (false, high > last);
@@ -178,7 +178,7 @@ impl<const N: usize> Prover<N> {
     ) -> Result<Option<Proof>, StopReason> {
         if let Task::Reach(mask) = job.task {
             self.reach(mask, meter)?;
-            self.add_jobs(best.bound > LAST_TICK, queue);
+            self.add_jobs(best.bound_tick > LAST_TICK, queue);
             return Ok(None);
         }
         if let (Aim::Far, [Some(near), Some(far)]) = (job.aim, &mut self.targets) {
@@ -218,7 +218,7 @@ impl<const N: usize> Prover<N> {
                 self.options.memory_part(1),
             )
         };
-        let beyond_tick = usize::from(best.bound) - 1;
+        let beyond_tick = usize::from(best.bound_tick) - 1;
         let plan = Plan { first, joins, beyond_tick, kept_ticks: Vec::new(), memory_max_bytes };
         let (knowledge, stepper) = (&mut target.knowledge, &mut self.stepper);
         let end = Sweep { model, knowledge, plan: &plan, stepper, joins: Vec::new(), meter }.run();

@@ -1,39 +1,20 @@
 //! The answer of a solver. In JSON, a solution has the fields of [`Solution`], and its moves are
 //! letters: `"LL.RU"`.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::proof::Proof;
-use crate::game::{LAST_TICK, Move, Plan};
+use crate::game::{LAST_TICK, Move, Plan, named};
 
-/// How a search ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Outcome {
-    /// The line survives to the end of the game.
-    Survives,
-    /// No line survives to the end of the game.
-    Doomed,
-    /// The search stopped before the answer was known. The line is the longest found so far.
-    Undecided,
-}
-
-impl Outcome {
-    /// Returns the name that commands print.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Survives => "survives",
-            Self::Doomed => "doomed",
-            Self::Undecided => "undecided",
-        }
-    }
-}
-
-impl fmt::Display for Outcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+named! {
+    /// How a search ended.
+    pub enum Outcome, "outcome" {
+        /// The line survives to the end of the game.
+        Survives = "survives",
+        /// No line survives to the end of the game.
+        Doomed = "doomed",
+        /// The search stopped before the answer was known. The line is the longest found so far.
+        Undecided = "undecided",
     }
 }
 
@@ -49,7 +30,7 @@ pub struct Solution {
     /// The tick that the line reaches; 2001 if the player survives.
     pub final_tick: u16,
     /// A proven upper bound on the final tick of all lines; 2001 if nothing is proven.
-    pub bound: u16,
+    pub bound_tick: u16,
     /// The part of the budget that this call used, in simulated ticks.
     pub simulated_ticks: u64,
     /// The proof of the bound. `None` if the bound is 2001, or if a search that skips no states has
@@ -76,7 +57,7 @@ impl Solution {
             outcome: Outcome::Undecided,
             moves: Vec::new(),
             final_tick: tick,
-            bound: LAST_TICK + 1,
+            bound_tick: LAST_TICK + 1,
             simulated_ticks: 0,
             proof: None,
         }
@@ -88,13 +69,13 @@ impl Solution {
             (self.moves, self.final_tick) = (moves, final_tick);
         }
         if final_tick > LAST_TICK {
-            self.bound = final_tick;
+            self.bound_tick = final_tick;
         }
     }
 
     /// Returns true if the line is proven to be the longest.
     pub fn is_optimal(&self) -> bool {
-        self.final_tick == self.bound
+        self.final_tick == self.bound_tick
     }
 }
 
@@ -109,7 +90,7 @@ mod tests {
                 outcome: Outcome::Doomed,
                 moves: moves.to_vec(),
                 final_tick: 12,
-                bound: 14,
+                bound_tick: 14,
                 simulated_ticks: 345,
                 proof: Some(Proof { bound_tick: 14, steps: Vec::new(), ends_with_search: true }),
             };

@@ -59,6 +59,7 @@ impl Solver {
 
     /// Creates a solver for budgets of a few milliseconds. It keeps the layers small, because some
     /// of the work on a layer cannot be interrupted.
+    #[doc(hidden)]
     pub fn for_play(options: SolverOptions) -> Self {
         Self::with(Mode::Play, options.for_play())
     }
@@ -131,7 +132,7 @@ impl Solver {
                 break;
             }
         }
-        self.best.outcome = match self.best.bound {
+        self.best.outcome = match self.best.bound_tick {
             _ if self.best.final_tick > LAST_TICK => Outcome::Survives,
             bound if bound <= LAST_TICK => Outcome::Doomed,
             _ => Outcome::Undecided,
@@ -152,8 +153,8 @@ impl Solver {
             }
             // The bound of the old root also holds for its successors.
             Progress::Played(_) => {
-                let (bound, proof) = (self.best.bound, self.best.proof.take());
-                self.best = Solution { bound, proof, ..Solution::unknown(state.tick()) };
+                let (bound, proof) = (self.best.bound_tick, self.best.proof.take());
+                self.best = Solution { bound_tick: bound, proof, ..Solution::unknown(state.tick()) };
             }
             Progress::Unrelated => {
                 *self = Self::with(self.mode, self.options);
@@ -177,7 +178,7 @@ impl Solver {
             return true;
         }
         let has_targets = self.target_tick(Aim::Near).is_some();
-        let main = has_targets.then_some(if self.best.bound > LAST_TICK { Aim::Far } else { Aim::Near });
+        let main = has_targets.then_some(if self.best.bound_tick > LAST_TICK { Aim::Far } else { Aim::Near });
         let Some(job) = self.queue.pop(main) else { return false };
         let mut own = BudgetMeter::new(meter.remaining().and(Budget::ticks(job.limit)));
         let is_done = self.run_job(world, root, &job, &mut own);
@@ -225,8 +226,8 @@ impl Solver {
             Task::Reach(_) | Task::Wide { .. } | Task::Narrow | Task::Trial => {
                 let ended = with_prover!(&mut self.bounds, prover => prover.sweep(job, &self.best, &mut self.queue, meter), Ok(None));
                 let Ok(proof) = ended else { return job.task == Task::Trial && meter.ticks() >= job.limit };
-                if let Some(proof) = proof.filter(|proof| proof.bound_tick < self.best.bound) {
-                    (self.best.bound, self.best.proof) = (proof.bound_tick, Some(proof));
+                if let Some(proof) = proof.filter(|proof| proof.bound_tick < self.best.bound_tick) {
+                    (self.best.bound_tick, self.best.proof) = (proof.bound_tick, Some(proof));
                 }
                 return true;
             }
@@ -272,9 +273,9 @@ impl Solver {
         if found.outcome == Outcome::Doomed {
             // Every longer line visits an excluded state, so it does not reach the target.
             let bound = target.unwrap_or(0).max(self.best.final_tick);
-            if bound < self.best.bound {
+            if bound < self.best.bound_tick {
                 let proof = with_prover!(&self.bounds, prover => prover.proof_by_search(aim, bound), None);
-                (self.best.bound, self.best.proof) = (bound, proof);
+                (self.best.bound_tick, self.best.proof) = (bound, proof);
             }
         }
         found.outcome != Outcome::Undecided
@@ -318,7 +319,7 @@ impl Solver {
         let mut end = root.clone();
         let played = world.play_moves(&mut end, &best.moves);
         let bounds = best.final_tick..=LAST_TICK + 1;
-        if (played, end.tick()) != (best.moves.len(), best.final_tick) || !bounds.contains(&best.bound) {
+        if (played, end.tick()) != (best.moves.len(), best.final_tick) || !bounds.contains(&best.bound_tick) {
             return Err(invalid("a line or a bound of another game"));
         }
         let mut solver = Self::new(options);

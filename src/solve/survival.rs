@@ -156,7 +156,7 @@ impl SurvivalSearch {
     ) -> Solution {
         if state.is_over() {
             let outcome = if state.is_complete() { Outcome::Survives } else { Outcome::Doomed };
-            return Solution { outcome, bound: state.tick(), ..Solution::unknown(state.tick()) };
+            return Solution { outcome, bound_tick: state.tick(), ..Solution::unknown(state.tick()) };
         }
         self.set_root(world, state);
         let mut meter = BudgetMeter::new(budget);
@@ -309,8 +309,8 @@ impl SurvivalSearch {
         self.tail.moves.clear();
         self.tail.moves.extend(death.map(|death| death.last.player_move));
         self.tail.parent = (self.tree.layers.len() - 1, death.map_or(0, |death| death.last.parent));
-        let bound = if outcome == Outcome::Doomed { final_tick } else { LAST_TICK + 1 };
-        self.best = Solution { outcome, bound, ..Solution::unknown(final_tick) };
+        let bound_tick = if outcome == Outcome::Doomed { final_tick } else { LAST_TICK + 1 };
+        self.best = Solution { outcome, bound_tick, ..Solution::unknown(final_tick) };
     }
 
     /// Extends the tail of the best line to all of its moves after the layer at `depth`.

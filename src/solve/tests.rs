@@ -153,7 +153,7 @@ fn check_lines(maps: Range<u64>, rounds: usize) -> usize {
         let mut queue = Queue::default();
         // Both targets are ticks that the line reaches: it is alive until the tick before its last.
         let (near, far) = (found.final_tick - 4, found.final_tick - 1);
-        let mut best = Solution { final_tick: near, bound: far + 1, ..found.clone() };
+        let mut best = Solution { final_tick: near, bound_tick: far + 1, ..found.clone() };
         for round in 0..rounds {
             prover.aim(&best, &mut queue, &mut unlimited()).expect("no limit");
             let Some(job) = queue.pop(Some(if round % 2 == 0 { Aim::Near } else { Aim::Far })) else { break };
@@ -348,7 +348,7 @@ fn check_scores(maps: u64) -> usize {
         exhausted += 1;
         let mut solver = Solver::new(SolverOptions::default()).without_search();
         let best = solver.solve(&world, &root, Budget::ticks(1_200_000));
-        assert!(best.bound >= truth.final_tick, "map {index}: bound {} of {}", best.bound, truth.final_tick);
+        assert!(best.bound_tick >= truth.final_tick, "map {index}: bound {} of {}", best.bound_tick, truth.final_tick);
         assert!(best.final_tick <= truth.final_tick, "map {index}");
         optimal += usize::from(best.is_optimal());
     }

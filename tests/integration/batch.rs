@@ -317,7 +317,8 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
         let next = world.after(state, *player_move);
         let (graph, (wait, period)) = (world.graph(), pace(next.tick()));
         let player = world.tile_after(&next, Move::Stay);
-        let threats: Vec<u16> = (0..world.threat_count()).map(|index| world.threat_pose(&next, index).0).collect();
+        let tile_of = |index| graph.tile(world.threat(&next, index).position).expect("an open tile");
+        let threats: Vec<u16> = (0..world.threat_count()).map(tile_of).collect();
         let arrival = |tile: u16| {
             let arrivals = threats.iter().map(|&threat| match steps(world, threat, tile) {
                 Shape::FAR_STEPS => i16::MAX,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::common;
 use getaway::game::{Rules, World};
-use getaway::planner::{Budget, NAMES, by_name};
-use getaway::search::{ManualTimeSource, TimeSource, install};
+use getaway::planner::{NAMES, by_name};
+use getaway::search::{Budget, ManualTimeSource, TimeSource, install};
 
 const DECISIONS: usize = 12;
 /// The clock's advance per reading: about the time that a planner needs between readings.

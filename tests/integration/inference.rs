@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 use getaway::game::{LAST_TICK, Layout, Move, PhaseClocks, Position, Rules, State, Style, StyleNames, View, World};
 use getaway::inference::{Findings, Learner, Parameter, Sight, StyleWord, first_direction, variant};
 use getaway::map::{Map, MapLibrary};
-use getaway::planner::Budget;
 use getaway::protocol::{GameMessage, Name};
-use getaway::search::Generator;
+use getaway::search::{Budget, Generator};
 use getaway::solve::{Solver, SolverOptions};
 
 const MAPS: [&str; 4] = ["roundabout", "old-town", "harbour", "market-square"];

@@ -7,7 +7,8 @@ use std::time::Instant;
 use crate::common;
 use getaway::game::{Action, Direction, LAST_TICK, Layout, Move, POINTS_PER_TICK, Rules, State, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
-use getaway::planner::{Budget, CautiousRules, Choice, NAMES, ObservedThreat, Planner, Source, by_name};
+use getaway::planner::{CautiousRules, Choice, NAMES, ObservedThreat, Planner, Source, by_name};
+use getaway::search::Budget;
 use getaway::solve::{Outcome, Solver, SolverOptions};
 use getaway_reference as reference;
 
@@ -316,15 +317,15 @@ fn doomed_game_lasts_as_long_as_possible_and_is_not_searched_again() {
     let mut state = world.start();
     let first = planner.decide(&world, &state, Budget::ticks(2_000_000)).expect("a move");
     let solution = Solver::new(SolverOptions::default()).solve(&world, &state, Budget::ticks(2_000_000));
-    assert!(solution.is_optimal() && solution.bound <= LAST_TICK);
-    assert_eq!(first.planned_tick, Some(solution.bound));
+    assert!(solution.is_optimal() && solution.bound_tick <= LAST_TICK);
+    assert_eq!(first.planned_tick, Some(solution.bound_tick));
     world.step_unchecked(&mut state, first.player_move);
     while !state.is_over() {
         let choice = planner.decide(&world, &state, Budget::ticks(2_000_000)).expect("a move");
         assert_eq!((choice.source, choice.simulated_ticks), (Source::Plan, 0));
         world.step_unchecked(&mut state, choice.player_move);
     }
-    assert_eq!(state.tick(), solution.bound);
+    assert_eq!(state.tick(), solution.bound_tick);
 }
 
 #[test]

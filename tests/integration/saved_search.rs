@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use getaway::game::{LAST_TICK, Layout, Rules, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
-use getaway::planner::Budget;
-use getaway::search::{Generator, ManualTimeSource, TimeSource, install};
+use getaway::search::{Budget, Generator, ManualTimeSource, TimeSource, install};
 use getaway::solve::{Certificate, Solution, Solver, SolverOptions};
 use getaway_verifier::verify;
 
@@ -84,9 +83,9 @@ fn check_pieces(maps: u64) -> (usize, usize) {
             assert!(again == bytes, "map {index}, piece {piece}: a restored search is saved as it was");
             cuts += 1;
         }
-        assert_eq!((solution.final_tick, solution.bound), (whole.final_tick, whole.bound), "map {index}");
+        assert_eq!((solution.final_tick, solution.bound_tick), (whole.final_tick, whole.bound_tick), "map {index}");
         assert_eq!(solution.outcome, whole.outcome, "map {index}");
-        doomed += usize::from(whole.bound <= 2000);
+        doomed += usize::from(whole.bound_tick <= 2000);
     }
     (doomed, cuts)
 }
@@ -160,8 +159,8 @@ fn moves_off_the_best_line_keep_the_bound_sound() {
             state = next;
             solution = solver.solve(&world, &state, Budget::ticks(100_000));
             let other = Solver::new(SolverOptions::default()).solve(&world, &state, Budget::ticks(20_000));
-            let is_sound = solution.final_tick <= other.bound && other.final_tick <= solution.bound;
-            assert!(is_sound, "map {index}, step {step}: {} to {}", solution.final_tick, solution.bound);
+            let is_sound = solution.final_tick <= other.bound_tick && other.final_tick <= solution.bound_tick;
+            assert!(is_sound, "map {index}, step {step}: {} to {}", solution.final_tick, solution.bound_tick);
         }
     }
 }
@@ -201,7 +200,7 @@ fn proof_from_forged_sets_is_refused() {
     let mut solver = restore(&world, 0, &forged).expect("a search");
     let solution = solver.solve(&world, &world.start(), Budget::ticks(3_000_000));
     let refused = verify(&certificate(&world, &solution), &layout);
-    assert!(refused.is_err(), "a bound of {} for {}", solution.bound, solution.final_tick);
+    assert!(refused.is_err(), "a bound of {} for {}", solution.bound_tick, solution.final_tick);
 }
 
 #[test]

@@ -56,7 +56,7 @@ class SingleRun:
         self.rng = rng
         self.observation = rng.choice(OBSERVATIONS)
         self.games = [Game(Map(rng.choice(DRAWINGS)), no_jump=rng.choice([True, False]))]
-        options: dict[str, Any] = {"no_jump": self.games[0].no_jump}
+        options: dict[str, Any] = {"no_jump": self.games[0].rules["no_jump"]}
         self.env = ChaseEnv(self.games[0].map, observation=self.observation, window=5, **options)
         self.state: State | None = None
 

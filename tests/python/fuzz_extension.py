@@ -252,7 +252,7 @@ class Objects:
             case 0:
                 self.games[rng.randrange(len(self.games))] = Game(maybe(pick(MAPS)), no_jump=maybe(False), rules=maybe(None), moves=maybe("LR"))
             case 1:
-                return Game.parse(maybe(pick(DRAWINGS)), rules=odd())
+                return Game(Map(maybe(pick(DRAWINGS))), rules=odd())
             case 2:
                 return game.step(maybe(pick([0, "L", None, {"type": "MOVE_LEFT"}])))
             case 3:
@@ -325,8 +325,8 @@ class Objects:
             case 41:
                 # All budgets are small, because these calls have no time limit.
                 budget_ticks = pick([0, 5, 50, -1, 0.5, "5"])
-                pick(self.batches).safe_moves(threads=maybe(2), budget_ticks=budget_ticks)
-                return getaway.safe_moves(maybe(state), budget_ticks=budget_ticks)
+                pick(self.batches).judge_moves(threads=maybe(2), budget_ticks=budget_ticks)
+                return getaway.judge_moves(maybe(state), budget_ticks=budget_ticks)
             case _:
                 return self.disturb()
         return None

@@ -46,13 +46,13 @@ def test_records_agree_with_the_library(judged: Path) -> None:
         states[record["map"]] = record["state"]
         batch.set_state(states)
         assert np.array_equal(batch.observations[record["map"]], record["observation"])
-        verdicts = getaway.safe_moves(batch[int(record["map"])], budget_ticks=settings["label_ticks"])
+        verdicts = getaway.judge_moves(batch[int(record["map"])], budget_ticks=settings["label_ticks"])
         for move in getaway.Move:
             outcome, verdict = record["outcomes"][move], verdicts.get(move)
             assert (outcome == dataset.BLOCKED) == (verdict is None)
             if verdict is not None:
                 assert outcome == ["doomed", "undecided", "survives"].index(verdict.outcome)
-                assert (record["final_ticks"][move], record["bounds"][move]) == (verdict.final_tick, verdict.bound_tick)
+                assert (record["final_ticks"][move], record["bound_ticks"][move]) == (verdict.final_tick, verdict.bound_tick)
 
 
 def test_threads_and_an_earlier_run_do_not_change_the_files(judged: Path, tmp_path: Path) -> None:

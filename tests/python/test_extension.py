@@ -41,8 +41,8 @@ def test_str_bytes_and_dict_messages_are_equivalent() -> None:
 
 
 def test_staying_is_none_and_actions_of_the_wire_are_dicts() -> None:
-    assert getaway.Bot().next_action(getaway.Game.parse("P#B").frame()) is None
-    game = getaway.Game.parse("P.\n..")
+    assert getaway.Bot().next_action(getaway.Game(getaway.Map("P#B")).frame()) is None
+    game = getaway.Game(getaway.Map("P.\n.."))
     assert game.step({"type": "MOVE_RIGHT"}) == getaway.Move.RIGHT
     assert game.message()["yourCharacter"]["position"] == {"x": 1, "y": 0}
     assert game.step([{"type": "MOVE_UP"}, {"type": "MOVE_TO", "position": {"x": 1, "y": 1}}]) == getaway.Move.DOWN
@@ -51,13 +51,13 @@ def test_staying_is_none_and_actions_of_the_wire_are_dicts() -> None:
 
 
 def test_game_copy_and_reset() -> None:
-    game = getaway.Game.parse("P...\n.##.\n...S")
+    game = getaway.Game(getaway.Map("P...\n.##.\n...S"))
     game.step({"type": "MOVE_RIGHT"})
     other = game.copy()
     other.step({"type": "MOVE_RIGHT"})
     assert (game.tick, other.tick) == (2, 3)
     game.reset()
-    assert (game.tick, game.is_caught, game.no_jump, game.rows) == (1, False, False, ["P...", ".##.", "...S"])
+    assert (game.tick, game.is_caught, game.rules["no_jump"], game.map.rows) == (1, False, False, ["P...", ".##.", "...S"])
 
 
 def test_solution_can_be_replayed_to_its_score() -> None:
@@ -69,7 +69,7 @@ def test_solution_can_be_replayed_to_its_score() -> None:
             game.step(action)
         assert solution.outcome == "survives"
         assert (game.score, game.is_over) == (solution.score, True)
-    assert getaway.solve(getaway.Game.parse("PS", no_jump=True)).outcome == "doomed"
+    assert getaway.solve(getaway.Game(getaway.Map("PS"), no_jump=True)).outcome == "doomed"
 
 
 @pytest.mark.parametrize(
@@ -86,9 +86,9 @@ def test_solution_can_be_replayed_to_its_score() -> None:
         (lambda: getaway.Bot().next_action(3), TypeError, "expected str, bytes or dict, found int"),  # type: ignore[arg-type]
         (lambda: getaway.Game("no/such/map"), FileNotFoundError, "no such file or folder"),
         (lambda: getaway.Game("no-such-map"), FileNotFoundError, "no map named no-such-map"),
-        (lambda: getaway.Game.parse("P?"), ValueError, "expected one of # "),
-        (lambda: getaway.Game.parse("P").step(1.5), TypeError, "expected a Move, its number or letter, a dict, a list of dicts or None"),  # type: ignore[arg-type]
-        (lambda: getaway.solve(getaway.Game.parse("P"), no_jump=True), ValueError, "no_jump: expected a game or state of the no-jump variant, found the standard variant"),
+        (lambda: getaway.Game(getaway.Map("P?")), ValueError, "expected one of # "),
+        (lambda: getaway.Game(getaway.Map("P")).step(1.5), TypeError, "expected a Move, its number or letter, a dict, a list of dicts or None"),  # type: ignore[arg-type]
+        (lambda: getaway.solve(getaway.Game(getaway.Map("P")), no_jump=True), ValueError, "no_jump: expected a game or state of the no-jump variant, found the standard variant"),
         (lambda: getaway.solve("no/such/map"), FileNotFoundError, "no such file or folder"),
     ],
 )
@@ -115,7 +115,7 @@ def test_panic_of_a_fuzzed_bot_is_reported_with_its_seed(monkeypatch: pytest.Mon
 
 
 def test_stepping_a_finished_game_raises() -> None:
-    game = getaway.Game.parse("PB")
+    game = getaway.Game(getaway.Map("PB"))
     while not game.is_over:
         game.step()
     assert game.is_caught

@@ -388,7 +388,7 @@ def test_pictures_and_drawings_show_the_state() -> None:
     env = gymnasium.make("getaway/Chase-v0", map=PATHS[0], render_mode="rgb_array")
     env.reset()
     picture = env.render()
-    rows = Game(PATHS[0]).rows
+    rows = Game(PATHS[0]).map.rows
     assert isinstance(picture, np.ndarray) and picture.dtype == np.uint8 and picture.shape[1:] == (24 * len(rows[0]), 3)
     text = gymnasium.make("getaway/Chase-v0", map=PATHS[0], render_mode="ansi")
     text.reset()

@@ -189,8 +189,8 @@ def test_seeds_of_128_bits_are_accepted_everywhere() -> None:
     ChaseVectorEnv(2).reset(seed=[large, 2**64])
     assert getaway.generate_map(large) != getaway.generate_map(2**64 - 1)
     assert getaway.solve(SHORT, seed=large, budget_ticks=100).final_tick > 0
-    assert getaway.safe_moves(state, seed=large, budget_ticks=100)
-    assert Batch([Game(SHORT)]).safe_moves(seed=large, budget_ticks=100)
+    assert getaway.judge_moves(state, seed=large, budget_ticks=100)
+    assert Batch([Game(SHORT)]).judge_moves(seed=large, budget_ticks=100)
     assert getaway.Bot(seed=large) is not None
     for call in (getaway.generate_map, lambda seed: getaway.Bot(seed=seed)):
         for seed in (2**128, -1):
@@ -233,12 +233,12 @@ def test_pictures_are_the_viewers_at_any_size() -> None:
         env.reset()
         pictures[tile] = env.render()
         height, width, colours = pictures[tile].shape
-        rows = Game(PATHS[0]).rows
+        rows = Game(PATHS[0]).map.rows
         assert (width, colours) == (tile * len(rows[0]), 3) and height > tile * len(rows), "the caption is below the map"
     env.step(int(next(move for move in env.state.legal_moves if move is not Move.STAY)))
     assert not np.array_equal(env.render(), pictures[40])
     # Each direction of the player's last step gives a different picture.
-    state = Game.parse("...\n.P.\n...").state
+    state = Game(Map("...\n.P.\n...")).state
     views = [draw(state, heading, 24).tobytes() for heading in range(4)]
     assert len(set(views)) == 4
     envs = ChaseVectorEnv(2, PATHS[0], render_mode="rgb_array", render_tile=16)
@@ -248,17 +248,17 @@ def test_pictures_are_the_viewers_at_any_size() -> None:
         ChaseEnv(PATHS[0], render_tile=0)
 
 
-def test_safe_moves_of_a_batch_equal_those_of_its_states() -> None:
+def test_judge_moves_of_a_batch_equal_those_of_its_states() -> None:
     batch = Batch([Map("P....S"), Map("P....\n.##..\n....S")], 4, no_jump=True)
     for _ in range(8):
         batch.step(np.full(4, Move.STAY))
-    found = batch.safe_moves(threads=1, budget_ticks=20_000)
-    again = batch.safe_moves(threads=3, budget_ticks=20_000)
+    found = batch.judge_moves(threads=1, budget_ticks=20_000)
+    again = batch.judge_moves(threads=3, budget_ticks=20_000)
     assert np.array_equal(found.outcomes, again.outcomes) and np.array_equal(found.final_ticks, again.final_ticks)
     assert np.array_equal(found.bound_ticks, again.bound_ticks)
     names = {2: "survives", 1: "undecided", 0: "doomed"}
     for game in range(4):
-        verdicts = getaway.safe_moves(batch[game], budget_ticks=20_000)
+        verdicts = getaway.judge_moves(batch[game], budget_ticks=20_000)
         assert list(verdicts) == batch[game].legal_moves
         for move in Move:
             if move not in verdicts:

@@ -16,9 +16,9 @@ use std::time::Duration;
 use getaway::bot::{Bot, BotOptions};
 use getaway::game::{Clock, Layout, Move, Mover, Position, Rules, Spawn, State, StreetGraph, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
-use getaway::planner::{Budget, ObservedThreat, Planner, SmitsimaxRules, by_name};
+use getaway::planner::{ObservedThreat, Planner, SmitsimaxRules, by_name};
 use getaway::protocol::{GameMessage, MessageThreat, Name};
-use getaway::search::Generator;
+use getaway::search::{Budget, Generator};
 use getaway_runs::stats::{WinDrawLoss, sign_test};
 
 /// Games start in this tick, with all threats at their spawns. It is the first tick in which

@@ -11,8 +11,8 @@ use std::time::Duration;
 use getaway::bot::{Bot, BotOptions};
 use getaway::game::{LAST_TICK, Rules, World};
 use getaway::map::{Map, MapEntry, MapLibrary};
-use getaway::planner::Budget;
 use getaway::protocol::GameMessage;
+use getaway::search::Budget;
 use getaway::solve::{Solver, SolverOptions};
 
 const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];

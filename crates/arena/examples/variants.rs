@@ -20,8 +20,8 @@ use getaway::bot::{Bot, BotOptions};
 use getaway::game::{LAST_TICK, Rules, World};
 use getaway::inference::{Parameter, differences, variant};
 use getaway::map::{Map, MapEntry, MapLibrary};
-use getaway::planner::Budget;
 use getaway::protocol::GameMessage;
+use getaway::search::Budget;
 use getaway::solve::{Outcome, Solver, SolverOptions};
 
 const SOLVER_TICKS: u64 = 3_000_000;

@@ -23,7 +23,7 @@ use super::results::{GameSettings, same_in_run};
 use super::series::{Series, SeriesError};
 use getaway::batch::{Batch, Shape};
 use getaway::game::{Move, State, World};
-use getaway::planner::{PlannerFailure, PlannerSpec};
+use getaway::planner::{PlannerError, PlannerSpec};
 use getaway::protocol::to_json;
 use getaway::search::{Budget, Generator};
 use getaway::solve::{Outcome, SolverOptions, judge_moves};
@@ -77,7 +77,7 @@ pub enum DatasetError {
     #[error(transparent)]
     Workers(#[from] WorkerError),
     #[error("{map}, {planner}: {source}")]
-    Planner { map: String, planner: String, source: PlannerFailure },
+    Planner { map: String, planner: String, source: PlannerError },
 }
 
 /// A run continues an existing dataset only if the run has the settings in the dataset's file.
@@ -360,7 +360,7 @@ impl Dataset {
             Observation::Planes => content.extend(filled(length, |out| part.write_planes(out))),
         }
         let mut outcomes = [-1_i8; MOVES];
-        let (mut final_ticks, mut bounds) = ([0_u16; MOVES], [0_u16; MOVES]);
+        let (mut final_ticks, mut bound_ticks) = ([0_u16; MOVES], [0_u16; MOVES]);
         let options = SolverOptions { memory_max_bytes: MEMORY_MAX_BYTES, ..SolverOptions::default() };
         for verdict in judge_moves(world, state, options, Budget::ticks(self.options.label_ticks)) {
             let index = verdict.player_move as usize;
@@ -369,10 +369,10 @@ impl Dataset {
                 Outcome::Undecided => 1,
                 Outcome::Survives => 2,
             };
-            (final_ticks[index], bounds[index]) = (verdict.solution.final_tick, verdict.solution.bound);
+            (final_ticks[index], bound_ticks[index]) = (verdict.solution.final_tick, verdict.solution.bound_tick);
         }
         content.extend(outcomes.iter().flat_map(|outcome| outcome.to_le_bytes()));
-        content.extend(final_ticks.iter().chain(&bounds).flat_map(|tick| tick.to_le_bytes()));
+        content.extend(final_ticks.iter().chain(&bound_ticks).flat_map(|tick| tick.to_le_bytes()));
     }
 
     fn fields(&self) -> [Field; 8] {
@@ -386,7 +386,7 @@ impl Dataset {
             Field::new("observation", kind, &sides),
             Field::new("outcomes", "|i1", &[MOVES]),
             Field::new("final_ticks", "<u2", &[MOVES]),
-            Field::new("bounds", "<u2", &[MOVES]),
+            Field::new("bound_ticks", "<u2", &[MOVES]),
         ]
     }
 }

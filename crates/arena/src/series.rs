@@ -19,7 +19,7 @@ use super::record::GameRecord;
 use getaway::bot::{BotOptions, OptionsError};
 use getaway::game::{Layout, POINTS_PER_TICK, Rules, World};
 use getaway::map::Map;
-use getaway::planner::PlannerError;
+use getaway::planner::PlannerSpecError;
 use getaway::search::{Budget, Generator};
 use getaway::solve::solve;
 use getaway_runs::{Jobs, WorkerError, Workers, fnv};
@@ -54,7 +54,7 @@ pub enum SeriesError {
     #[error(transparent)]
     External(GameError),
     #[error(transparent)]
-    Planner(#[from] PlannerError),
+    Planner(#[from] PlannerSpecError),
     #[error(transparent)]
     Bot(#[from] OptionsError),
     #[error("{map}, {planner}, seed {seed}: {source}")]

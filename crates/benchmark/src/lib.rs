@@ -29,7 +29,7 @@ mod table;
 use std::io;
 use std::path::PathBuf;
 
-use getaway::planner::PlannerError;
+use getaway::planner::PlannerSpecError;
 use getaway_runs::{JournalError, WorkerError};
 use thiserror::Error;
 
@@ -60,7 +60,7 @@ pub enum BenchmarkError {
     #[error("solver exec: expected a command after exec:")]
     NoCommand,
     #[error(transparent)]
-    Planner(#[from] PlannerError),
+    Planner(#[from] PlannerSpecError),
     /// Another process sent a description of a run, or the index of an instance, that this process
     /// cannot use.
     #[error("the benchmark: {0}")]

@@ -2,7 +2,8 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use getaway::game::{LAST_TICK, Layout, Move, Plan, World};
-use getaway::planner::{Budget, PlannerSpec};
+use getaway::planner::PlannerSpec;
+use getaway::search::Budget;
 use getaway::solve::{self, Certificate, ProofEnd, SolverOptions};
 use getaway_reference::Game;
 use serde::{Deserialize, Serialize};

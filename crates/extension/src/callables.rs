@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
 use getaway::game::{Move, State, World};
-use getaway::planner::{Choice, Model, Planner, PlannerFactory, PlannerFailure, PlannerHost, PlannerSpec, Source};
+use getaway::planner::{Choice, Model, Planner, PlannerError, PlannerFactory, PlannerHost, PlannerSpec, Source};
 use getaway::search::Budget;
 
 use crate::convert::{PythonError, is_interruption, library_error, type_name};
@@ -59,7 +59,7 @@ impl Host {
 }
 
 impl PlannerHost for Host {
-    fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerFailure> {
+    fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerError> {
         if let Some(found) = Model::find(name) {
             return Ok(found?);
         }
@@ -107,7 +107,7 @@ impl Callable {
         PlannerSpec::external(self.name.clone(), Arc::clone(self) as _)
     }
 
-    fn failure(&self, py: Python<'_>, error: PyErr) -> PlannerFailure {
+    fn failure(&self, py: Python<'_>, error: PyErr) -> PlannerError {
         failure(py, &format!("{}: ", self.name), error)
     }
 
@@ -171,7 +171,7 @@ impl PlannerFactory for Callable {
     }
 }
 
-fn failure(py: Python<'_>, prefix: &str, error: PyErr) -> PlannerFailure {
+fn failure(py: Python<'_>, prefix: &str, error: PyErr) -> PlannerError {
     let describe = || -> PyResult<String> {
         py.import(CALLABLES)?.call_method1("sentence", (error.clone_ref(py).into_value(py),))?.extract()
     };
@@ -180,7 +180,7 @@ fn failure(py: Python<'_>, prefix: &str, error: PyErr) -> PlannerFailure {
         Err(other) if is_interruption(py, &other) => (other.to_string(), other),
         Err(_) => (error.to_string(), error),
     };
-    PlannerFailure::new(format!("{prefix}{text}")).caused_by(PythonError::from(error))
+    PlannerError::new(format!("{prefix}{text}")).caused_by(PythonError::from(error))
 }
 
 thread_local! {
@@ -210,7 +210,7 @@ impl Drop for PlannerCall {
 
 struct PythonPlanner {
     callable: Arc<Callable>,
-    number: Result<Option<u64>, PlannerFailure>,
+    number: Result<Option<u64>, PlannerError>,
     board: Option<Arc<Board>>,
 }
 
@@ -233,7 +233,7 @@ impl PythonPlanner {
 }
 
 impl Planner for PythonPlanner {
-    fn decide(&mut self, world: &World, state: &State, _budget: Budget) -> Result<Choice, PlannerFailure> {
+    fn decide(&mut self, world: &World, state: &State, _budget: Budget) -> Result<Choice, PlannerError> {
         let number = self.number.clone()?;
         let player_move =
             Python::attach(|py| self.ask(py, number, world, state).map_err(|error| self.callable.failure(py, error)))?;

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 
 #[cfg(feature = "lab")]
 use getaway::game::Direction;
-use getaway::game::{self, Action, Move, Plan, PlayError, Position, Rules, Status, World};
+use getaway::game::{self, Action, Move, Plan, PlayError, Position, Rules, World};
 use getaway::protocol::MessageWriter;
 
 use crate::convert::{catch_panic, clearer, to_python, type_name, value_error, variant, without_gil};
@@ -88,14 +88,6 @@ impl Board {
     }
 }
 
-fn status_name(status: Status) -> &'static str {
-    match status {
-        Status::Running => "running",
-        Status::Caught => "caught",
-        Status::Complete => "complete",
-    }
-}
-
 macro_rules! state_getters {
     ($class:ident) => {
         #[pymethods]
@@ -127,7 +119,7 @@ macro_rules! state_getters {
             /// `running`, `caught` or `complete`.
             #[getter]
             fn status(&self) -> &'static str {
-                status_name(self.state.status())
+                self.state.status().name()
             }
 
             /// True if the player is caught or the last tick has been played.
@@ -136,7 +128,7 @@ macro_rules! state_getters {
                 self.state.is_over()
             }
 
-            /// True if a threat is on the player's tile.
+            /// True if a threat is on the player's tile, even if the game is complete.
             #[getter]
             fn is_caught(&self) -> bool {
                 self.state.is_caught()
@@ -176,8 +168,8 @@ macro_rules! state_getters {
 ///     tick: the tick, from 1 to 2001.
 ///     player: the player's position.
 ///     threats: the threats, in the map's order.
-///     no_jump: whether to play the no-jump variant.
-///     rules: a dict of the rules that differ from the server's.
+///     no_jump: whether to play the no-jump variant; a game or state keeps its own variant.
+///     rules: a dict of the rules that differ from the server's; not for a game or state.
 ///
 /// Raises:
 ///     FileNotFoundError: if the map does not exist.
@@ -295,8 +287,8 @@ impl State {
 ///
 /// Args:
 ///     map: a map, its name or path, or a game or state whose map and rules are used.
-///     no_jump: whether to play the no-jump variant.
-///     rules: a dict of the rules that differ from the server's.
+///     no_jump: whether to play the no-jump variant; a game or state keeps its own variant.
+///     rules: a dict of the rules that differ from the server's; not for a game or state.
 ///     moves: the first moves of the game.
 ///
 /// Raises:
@@ -353,23 +345,6 @@ impl Game {
         Ok(game)
     }
 
-    /// A game on a map that is given as a drawing; see `Map`.
-    ///
-    /// Raises:
-    ///     ValueError: if the drawing or a rule is invalid, or if the map cannot be played.
-    #[staticmethod]
-    #[pyo3(signature = (drawing, *, no_jump = Rules::BLITZ_2025, rules = None),
-        text_signature = "(drawing, *, no_jump=False, rules=None)")]
-    fn parse(
-        drawing: &Bound<'_, PyAny>,
-        #[pyo3(from_py_with = variant)] no_jump: Rules,
-        rules: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
-        let map = Map::drawn("drawing", drawing, "drawing", "")?;
-        let rules = from_rules(&no_jump, rules)?;
-        Ok(Self::start(Board::new(drawing.py(), map, &rules)?))
-    }
-
     /// Play one tick with a move, an action, a list of actions (the first that moves the player
     /// counts), or None to stay. Return the move that the player made: `Move.STAY` if the way was
     /// blocked.
@@ -419,24 +394,6 @@ impl Game {
     #[pyo3(signature = (team_id = "getaway"))]
     fn message<'py>(&self, py: Python<'py>, team_id: &str) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.frame(team_id)?)
-    }
-
-    /// The map's name.
-    #[getter]
-    fn name(&self) -> &str {
-        &self.board.map.map.name
-    }
-
-    /// True if the game uses the no-jump variant.
-    #[getter]
-    pub(crate) fn no_jump(&self) -> bool {
-        self.board.world.rules().no_jump
-    }
-
-    /// The map as a drawing, one string per row.
-    #[getter]
-    fn rows(&self) -> Vec<String> {
-        self.board.map.rows()
     }
 
     /// The moves since the start, one letter per tick.

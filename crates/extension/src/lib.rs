@@ -29,8 +29,8 @@ mod _getaway {
     #[cfg(feature = "lab")]
     #[pymodule_export]
     use crate::lab::{
-        Batch, Replay, Single, Solver, draw, play_games, play_series, play_shards, run_command_line, safe_moves, solve,
-        solve_instances,
+        Batch, Replay, Single, Solver, draw, judge_moves, play_games, play_series, play_shards, run_command_line,
+        solve, solve_instances,
     };
     #[pymodule_export]
     use crate::map::{Map, generate_map, load_map, maps};

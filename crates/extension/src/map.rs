@@ -40,37 +40,27 @@ impl PartialEq for Map {
     }
 }
 
-impl Map {
-    /// Reads a map from a drawing. Errors name `argument`.
-    pub fn drawn(argument: &str, rows: &Bound<'_, PyAny>, name: &str, difficulty: &str) -> PyResult<Self> {
-        let drawing = match rows.cast::<PyString>() {
-            Ok(drawing) => drawing.to_str()?.to_owned(),
-            Err(_) => {
-                let expected = "a drawing, or a sequence of its rows";
-                let rows = read_items(argument, expected, rows, |index, row| {
-                    let Ok(row) = row.cast::<PyString>() else {
-                        let found = type_name(row);
-                        return Err(PyTypeError::new_err(format!(
-                            "{argument}[{index}]: expected a string, found {found}"
-                        )));
-                    };
-                    Ok(row.to_str()?.to_owned())
-                })?;
-                rows.join("\n")
-            }
-        };
-        let layout = catch_panic(|| Layout::parse(&drawing))?.map_err(value_error)?;
-        let (name, kind, difficulty) = (name.to_owned(), "drawing".to_owned(), difficulty.to_owned());
-        Ok(Self { map: map::Map { name, kind, difficulty, layout } })
-    }
-}
-
 #[pymethods]
 impl Map {
     #[new]
     #[pyo3(signature = (rows, *, name = "drawing", difficulty = ""))]
     fn new(rows: &Bound<'_, PyAny>, name: &str, difficulty: &str) -> PyResult<Self> {
-        Self::drawn("rows", rows, name, difficulty)
+        let drawing = match rows.cast::<PyString>() {
+            Ok(drawing) => drawing.to_str()?.to_owned(),
+            Err(_) => {
+                let row = |index: usize, row: &Bound<'_, PyAny>| {
+                    let Ok(row) = row.cast::<PyString>() else {
+                        let found = type_name(row);
+                        return Err(PyTypeError::new_err(format!("rows[{index}]: expected a string, found {found}")));
+                    };
+                    Ok(row.to_str()?.to_owned())
+                };
+                read_items("rows", "a drawing, or a sequence of its rows", rows, row)?.join("\n")
+            }
+        };
+        let layout = catch_panic(|| Layout::parse(&drawing))?.map_err(value_error)?;
+        let (name, kind, difficulty) = (name.to_owned(), "drawing".to_owned(), difficulty.to_owned());
+        Ok(Self { map: map::Map { name, kind, difficulty, layout } })
     }
 
     /// The map's name. For a map from disk, the name of its folder, or of its file without the
@@ -88,7 +78,7 @@ impl Map {
 
     /// The map as a drawing, one string per row.
     #[getter]
-    pub(crate) fn rows(&self) -> Vec<String> {
+    fn rows(&self) -> Vec<String> {
         self.map.layout.rows()
     }
 

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use getaway::files;
 use getaway::game::{Layout, Move, Plan, Rules, State, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, decode_layout, encode_layout, generate};
-use getaway::planner::{Budget, NAMES, PlannerError, PlannerSpec, signature};
+use getaway::planner::{NAMES, PlannerSpec, PlannerSpecError, signature};
 use getaway::protocol::to_json;
+use getaway::search::Budget;
 use getaway::solve::{Certificate, CertificateError, Solution, Solver, SolverOptions};
 use getaway_verifier::verify_within;
 use getaway_viewer::{
@@ -321,7 +322,7 @@ fn analyse(game: Game, report: Report<'_>) -> Result<Vec<u8>, String> {
 
 fn play(request: &Arguments, report: Report<'_>) -> Result<Vec<u8>, String> {
     let Arguments { planner, seed, budget_ticks, .. } = request;
-    let spec: PlannerSpec = planner.parse().map_err(|error: PlannerError| sentence(error))?;
+    let spec: PlannerSpec = planner.parse().map_err(|error: PlannerSpecError| sentence(error))?;
     let (world, mut state) = state_at(request)?;
     let mut planner = spec.build(*seed);
     let mut moves = Vec::new();

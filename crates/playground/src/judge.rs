@@ -30,7 +30,7 @@ pub struct JudgedMove {
     /// The final tick of the longest line found; 2001 if the line survives.
     pub final_tick: u16,
     /// A proven bound: no line that starts with the move ends in a later tick.
-    pub bound: u16,
+    pub bound_tick: u16,
     /// The first moves of the longest line found, from this move on.
     pub line: Plan,
 }
@@ -59,10 +59,11 @@ fn judgement(state: &State, verdicts: &[Verdict]) -> Judgement {
     let judged = |player_move: Move| {
         let of = |wanted: Move| verdicts.iter().find(|verdict| verdict.player_move == wanted);
         let own = of(player_move);
-        let Solution { outcome, final_tick, bound, ref moves, .. } = own.or(of(Move::Stay))?.solution;
+        let Solution { outcome, final_tick, bound_tick, ref moves, .. } = own.or(of(Move::Stay))?.solution;
         let line = std::iter::once(player_move).chain(moves.iter().copied().skip(1));
         let line = line.take(LINE_MOVES_MAX).collect::<Vec<_>>().into();
-        Some(JudgedMove { letter: player_move.letter(), is_blocked: own.is_none(), outcome, final_tick, bound, line })
+        let (letter, is_blocked) = (player_move.letter(), own.is_none());
+        Some(JudgedMove { letter, is_blocked, outcome, final_tick, bound_tick, line })
     };
     Judgement { tick: state.tick(), moves: Move::ALL.into_iter().filter_map(judged).collect() }
 }

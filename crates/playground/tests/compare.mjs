@@ -101,7 +101,7 @@ test(`${CERTIFICATES} certificates are accepted by both engines and by the progr
   const [map, proof] = [join(folder, "map.txt"), join(folder, "map.proof")];
   for (const { game, certificate, solution } of doomed) {
     const verified = await same("verify", game, new TextEncoder().encode(certificate));
-    assert.deepEqual([verified.final_tick, verified.bound_tick], [solution.final_tick, solution.bound]);
+    assert.deepEqual([verified.final_tick, verified.bound_tick], [solution.final_tick, solution.bound_tick]);
     writeFileSync(map, engine.ask("encode_drawing", game.map));
     writeFileSync(proof, certificate);
     assert.match(execFileSync(program, ["verify", proof, map], { encoding: "utf8" }), /verified: doomed/);
@@ -152,7 +152,7 @@ test("moves are judged and planners play alike", async () => {
   for (const { game, solution } of games.slice(0, 20)) {
     const index = Math.min(solution.moves.length - 1, 30);
     const { moves } = await same("judge", { game: { ...game, moves: solution.moves }, index });
-    for (const { outcome, final_tick, bound } of moves) assert(final_tick <= bound && (outcome !== "survives" || final_tick === 2001));
+    for (const { outcome, final_tick, bound_tick } of moves) assert(final_tick <= bound_tick && (outcome !== "survives" || final_tick === 2001));
   }
   for (const planner of ["survival", "safest", "paranoid:4", "step(repeat(10, simulate(greedy)))", "clever"]) {
     await same("play", { game: games[0].game, index: 0, planner, seed: 7, budget_ticks: 500 });

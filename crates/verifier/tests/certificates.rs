@@ -201,7 +201,7 @@ fn threats_that_move_in_tick_1_have_not_seen_the_player() {
         let world = World::new(&layout, &rules).expect("a world");
         let mut decider = Solver::new(SolverOptions::default()).without_search();
         let solution = decider.solve(&world, &world.start(), Budget::ticks(2_000_000));
-        assert_eq!((solution.final_tick, solution.bound), (final_tick, final_tick), "map {index}");
+        assert_eq!((solution.final_tick, solution.bound_tick), (final_tick, final_tick), "map {index}");
         let certificate = Certificate::new(&rules, &solution);
         assert_eq!(verify(&certificate, &layout), Ok(()), "map {index}");
     }

@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 
 use getaway::game::{LAST_TICK, Rules, State, Status, World};
 use getaway::map::{Map, MapLibrary};
-use getaway::planner::{Budget, by_name};
+use getaway::planner::by_name;
+use getaway::search::Budget;
 use getaway::solve::{Outcome, Solver, SolverOptions};
 use getaway_viewer::{ANALYSIS_TICKS, Analysis};
 

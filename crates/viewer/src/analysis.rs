@@ -11,8 +11,8 @@ use serde::{Serialize, Serializer};
 use super::game_log::{GameLog, LoggedTick};
 use super::replay::Replay;
 use getaway::game::{LAST_TICK, Move, POINTS_PER_TICK, Plan, Position, State, Status, World};
-use getaway::planner::Budget;
 use getaway::protocol::Mistakes;
+use getaway::search::Budget;
 use getaway::solve::{Outcome, Savable, Solver, SolverOptions};
 
 /// Number of annotated frames at the end of a surviving line.

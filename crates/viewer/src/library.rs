@@ -12,9 +12,9 @@ use super::recorded::file_stem;
 use super::replay::{Replay, score_at};
 use getaway::game::Rules;
 use getaway::map::Map;
-use getaway::planner::Budget;
 use getaway::protocol::to_json;
 use getaway::recording::RecordingError;
+use getaway::search::Budget;
 
 /// Maximum number of games. A game takes a few megabytes of memory once it has been viewed.
 const GAMES_MAX: usize = 1000;

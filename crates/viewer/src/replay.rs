@@ -10,8 +10,8 @@ use super::game::Game;
 use super::game_log::{GameLog, LoggedTick, RecordingSource};
 use super::recorded::Positions;
 use getaway::game::{LAST_TICK, Layout, POINTS_PER_TICK, Personality, Position, Rules, State, Status, World};
-use getaway::planner::Budget;
 use getaway::recording::{RecordingError, WireNotes};
+use getaway::search::Budget;
 use getaway::solve::{Solver, SolverOptions};
 
 /// Maximum number of ticks that are forecast after the last frame.

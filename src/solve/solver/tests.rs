@@ -31,8 +31,8 @@ fn bounds_only_come_down_and_lines_only_grow() {
     let mut last = Solution::unknown(1);
     for _ in 0..40 {
         let solution = solver.solve(&world, &root, Budget::ticks(50_000));
-        assert!(solution.final_tick >= last.final_tick && solution.bound <= last.bound);
-        assert!(solution.final_tick <= solution.bound);
+        assert!(solution.final_tick >= last.final_tick && solution.bound_tick <= last.bound_tick);
+        assert!(solution.final_tick <= solution.bound_tick);
         let mut state = root.clone();
         assert_eq!(world.play_moves(&mut state, &solution.moves), solution.moves.len());
         assert_eq!(state.tick(), solution.final_tick);
@@ -94,7 +94,7 @@ fn bound_still_holds_after_moves_are_played() {
         world.step_unchecked(&mut state, player_move);
         let next = solver.solve(&world, &state, Budget::ticks(1_000));
         assert_eq!((next.outcome, next.final_tick), (Outcome::Doomed, next.final_tick.max(first.final_tick)));
-        assert!(next.bound <= first.bound);
+        assert!(next.bound_tick <= first.bound_tick);
     }
 }
 
@@ -124,7 +124,7 @@ fn verdicts_agree_with_playing_every_line() {
                     let horizon = state.tick() + 9;
                     let known = longest(&world, &world.after(&state, *player_move), horizon);
                     match solution.outcome {
-                        Outcome::Doomed => assert!(solution.bound.min(horizon) >= known),
+                        Outcome::Doomed => assert!(solution.bound_tick.min(horizon) >= known),
                         _ => assert_eq!(known, horizon),
                     }
                 }

@@ -144,7 +144,7 @@ def test_judged_moves_are_those_of_the_library(page: Page, url: str) -> None:
         open_game(page, name, moves)
         wait_until(page, "session.judgement?.isFinal === true")
         shown = page.evaluate("session.judgement.moves.filter((move) => !move.is_blocked).map(({ letter, outcome }) => [letter, outcome])")
-        native = {"LRUD."[move]: verdict.outcome for move, verdict in getaway.safe_moves(game.state, budget_ticks=5_000_000).items()}
+        native = {"LRUD."[move]: verdict.outcome for move, verdict in getaway.judge_moves(game.state, budget_ticks=5_000_000).items()}
         assert dict(shown) == native, name
 
 

@@ -35,15 +35,15 @@ def without_times(value: Any) -> Any:
 
 
 def test_commands_return_plain_data() -> None:
-    result = cluster.eval("safest", MAPS, **SMALL)
+    result = cluster.evaluate("safest", MAPS, **SMALL)
     assert result["planners"][0]["planner"] == "safest" and result["games"] == 8
-    assert cluster.eval("safest", "snail", **SMALL)["games"] == 4, "one map"
+    assert cluster.evaluate("safest", "snail", **SMALL)["games"] == 4, "one map"
     match = cluster.battle("sampling", "random", MAPS, **SMALL)
     assert match["overall"]["wins"] == 8 and match["sentence"].startswith("sampling is better than random")
     standing = cluster.tournament(["random", "sampling", "safest"], MAPS, gauntlet=True, **SMALL)["standing"]
     assert len(standing) == 3
     with pytest.raises(ValueError, match="no planner named clever"):
-        cluster.eval("clever")
+        cluster.evaluate("clever")
 
 
 def test_worker_plays_the_games_of_a_series() -> None:
@@ -159,9 +159,9 @@ def test_interrupted_ladder_ends_at_once_and_resumes(two_nodes: Any, tmp_path: P
 def test_killed_worker_costs_only_time(two_nodes: Any, tmp_path: Path) -> None:
     address = two_nodes[0]
     options: dict[str, Any] = {"budget_ticks": 3000, "samples": 12}
-    here = cluster.eval("sampling", MAPS, **options)
+    here = cluster.evaluate("sampling", MAPS, **options)
     with killed_worker():
-        there = cluster.eval("sampling", MAPS, address=address, **options)
+        there = cluster.evaluate("sampling", MAPS, address=address, **options)
     assert without_times(there) == without_times(here)
 
 
@@ -285,7 +285,7 @@ def test_nodes_with_another_build_are_refused_by_name(two_nodes: Any, kind: str,
     try:
         refusal = rf"^the cluster: node \S+ \(\S+\) has getaway {there}: expected {re.escape(cluster.build())}, from the same wheel$"
         with pytest.raises(ValueError, match=refusal):
-            cluster.eval("safest", MAPS, address=nodes.address, **SMALL)
+            cluster.evaluate("safest", MAPS, address=nodes.address, **SMALL)
     finally:
         nodes.remove_node(node)
 

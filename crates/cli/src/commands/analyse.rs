@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use getaway::game::{Move, Plan, Rules, State, Status};
 use getaway::map::Map;
-use getaway::planner::Budget;
 use getaway::protocol::write_line;
+use getaway::search::Budget;
 use getaway::solve::{Solution, solve};
 use getaway_viewer::{ANALYSIS_TICKS, Analysis, GameLog, LossKind, RecordingSource};
 

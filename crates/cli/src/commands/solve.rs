@@ -8,10 +8,9 @@ use serde::Serialize;
 
 use getaway::game::{POINTS_PER_TICK, Plan, Status, World};
 use getaway::map::Map;
-use getaway::planner::Budget;
 use getaway::protocol::write_line;
 use getaway::recording::milliseconds;
-use getaway::search::{InterruptClock, install};
+use getaway::search::{Budget, InterruptClock, install};
 use getaway::solve::{Certificate, Outcome, Solution, Solver, SolverOptions};
 
 use crate::arguments::{ANY, MapArgs, RulesArgs, integer, seed, world_of};
@@ -145,7 +144,7 @@ fn solve(
         if solution.is_optimal() || start.elapsed() >= time_limit || stop.load(Ordering::Relaxed) {
             break solution;
         }
-        let (found, bound) = (score(solution.final_tick), score(solution.bound));
+        let (found, bound) = (score(solution.final_tick), score(solution.bound_tick));
         if start.elapsed() > QUIET_TIME && shown.replace((found, bound)) != Some((found, bound)) {
             progress.announce(format!("{name}: score {found}, bound {bound}"));
         }
@@ -167,7 +166,7 @@ fn solve(
         map: map.name.clone(),
         outcome: solution.outcome.name(),
         score: score(solution.final_tick),
-        bound: score(solution.bound),
+        bound: score(solution.bound_tick),
         actions: Plan::from(&solution.moves[..]).to_string(),
         end: ending(status, solution.final_tick),
         decided_ms,
@@ -238,7 +237,7 @@ mod tests {
             outcome,
             moves: vec![Move::Stay; moves],
             final_tick,
-            bound: final_tick,
+            bound_tick: final_tick,
             simulated_ticks: 0,
             proof: None,
         };

@@ -6,8 +6,8 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use getaway::game::{Layout, Rules, World};
-use getaway::planner::{Budget, NAMES, by_name};
-use getaway::search::Expression;
+use getaway::planner::{NAMES, by_name};
+use getaway::search::{Budget, Expression};
 use getaway_reference::lockstep::Dice;
 
 use super::clock::thread_time;

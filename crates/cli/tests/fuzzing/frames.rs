@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use getaway::game::{Action, Move, Rules, World};
 use getaway::map::Map;
-use getaway::planner::Budget;
 use getaway::protocol::MessageWriter;
+use getaway::search::Budget;
 use getaway::solve::{Solver, SolverOptions};
 use getaway_reference::lockstep::Dice;
 use getaway_server::{Event, GameResult, Server, ServerOptions};

@@ -15,7 +15,7 @@ use crate::value::{move_of_number, read_at_most, to_rules};
 
 use super::helpers::Helpers;
 use super::memory::SharedMemory;
-use super::verdicts::{SAFE_MOVES_TICKS, judge_games, to_safe_moves};
+use super::verdicts::{JUDGE_TICKS, judge_games, to_verdicts};
 
 const MAX_GAMES: usize = 1 << 24;
 const MAX_NUMBERS: usize = 1 << 32;
@@ -441,6 +441,10 @@ impl Batch {
     }
 
     /// Reset each game, or each game where `mask` is true. Return the observations of all games.
+    ///
+    /// Raises:
+    ///     TypeError: if `mask` is not a 1D bool array.
+    ///     ValueError: if the shape of `mask` is wrong, or an array of the batch was made read-only.
     #[pyo3(signature = (mask = None, /))]
     fn reset(&mut self, py: Python<'_>, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let marks = self.marks(mask)?;
@@ -521,7 +525,7 @@ impl Batch {
 
     /// An int8 array of shape (games, 5): 0 for each blocked action, else 1. Staying is always 1.
     #[getter]
-    fn action_masks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i8>>> {
+    fn action_mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i8>>> {
         self.action_masks_at(&PyArray1::from_vec(py, self.batch.player_tiles()))
     }
 
@@ -531,7 +535,7 @@ impl Batch {
         PyArray1::from_vec(py, self.batch.player_tiles())
     }
 
-    /// The `action_masks` of players on these tiles.
+    /// The `action_mask` of players on these tiles.
     #[pyo3(name = "_action_masks_at")]
     fn action_masks_at<'py>(&self, tiles: &Bound<'py, PyArray1<u16>>) -> PyResult<Bound<'py, PyArray2<i8>>> {
         let (py, games, tiles) = (tiles.py(), self.batch.len(), tiles.to_vec()?);
@@ -589,7 +593,7 @@ impl Batch {
         self.returned(py, self.observations.array(py))
     }
 
-    /// Judge every action of every game, like `getaway.safe_moves`.
+    /// Judge every action of every game, like `getaway.judge_moves`.
     ///
     /// The call releases the GIL and can be interrupted with Ctrl-C. The result does
     /// not depend on the number of threads.
@@ -600,10 +604,13 @@ impl Batch {
     ///     seed: the seed of the search.
     ///
     /// Returns:
-    ///     A named tuple `SafeMoves` of three arrays of shape (games, 5).
-    #[pyo3(signature = (*, threads = None, budget_ticks = SAFE_MOVES_TICKS, seed = None),
+    ///     A named tuple `Verdicts` of three arrays of shape (games, 5).
+    ///
+    /// Raises:
+    ///     ValueError: if `threads` or `seed` is out of range.
+    #[pyo3(signature = (*, threads = None, budget_ticks = JUDGE_TICKS, seed = None),
         text_signature = "($self, *, threads=None, budget_ticks=100000, seed=0)")]
-    fn safe_moves<'py>(
+    fn judge_moves<'py>(
         &self,
         py: Python<'py>,
         threads: Option<usize>,
@@ -614,7 +621,7 @@ impl Batch {
         let seed = seed_or_0(seed)?;
         let games: Vec<_> =
             (0..self.batch.len()).map(|game| (&**self.batch.world(game), &self.batch.states()[game])).collect();
-        to_safe_moves(py, &judge_games(py, &games, threads, budget_ticks, seed)?)
+        to_verdicts(py, &judge_games(py, &games, threads, budget_ticks, seed)?)
     }
 
     fn __copy__(&mut self, py: Python<'_>) -> PyResult<Self> {

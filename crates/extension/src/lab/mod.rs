@@ -14,7 +14,7 @@ pub(crate) use batch::Batch;
 pub(crate) use replay::Replay;
 pub(crate) use single::{Single, draw};
 pub(crate) use solver::{Solver, solve};
-pub(crate) use verdicts::safe_moves;
+pub(crate) use verdicts::judge_moves;
 
 use pyo3::prelude::*;
 

@@ -42,8 +42,8 @@ impl TimeSource for SignalClock {
 ///
 /// Args:
 ///     map: a map, its name or path, to solve from the start, or a game or state to continue.
-///     no_jump: whether to play the no-jump variant.
-///     rules: a dict of the rules that differ from the server's.
+///     no_jump: whether to play the no-jump variant; a game or state keeps its own variant.
+///     rules: a dict of the rules that differ from the server's; not for a game or state.
 ///     seed: the seed of the search.
 ///     memory_max_bytes: maximum memory of the first survival search, in bytes. The limits of all
 ///         other searches are proportional to it; together they may use several times as much.
@@ -122,13 +122,13 @@ impl Solver {
             return Err(interrupt);
         }
         let elapsed = began.elapsed();
-        let is_certified = solution.bound <= LAST_TICK && *start == world.start();
+        let is_certified = solution.bound_tick <= LAST_TICK && *start == world.start();
         let certificate = is_certified.then(|| Certificate::new(world.rules(), &solution).to_string());
         let fields = (
             solution.outcome.name(),
             Plan::from(&solution.moves[..]).to_string(),
             solution.final_tick,
-            solution.bound,
+            solution.bound_tick,
             solution.simulated_ticks,
             decided.map(milliseconds),
             milliseconds(elapsed),

@@ -7,15 +7,15 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use getaway::game::{self, Move, Plan, World};
-use getaway::planner::Budget;
-use getaway::solve::{Outcome, SolverOptions, Verdict, judge_moves};
+use getaway::search::Budget;
+use getaway::solve::{self, Outcome, SolverOptions, Verdict};
 
 use crate::convert::{seed_or_0, without_gil};
 use crate::game::State;
 use crate::value::{to_move, to_value_of};
 
 /// Default budget per move in simulated ticks, which take about ten milliseconds.
-pub(super) const SAFE_MOVES_TICKS: u64 = 100_000;
+pub(super) const JUDGE_TICKS: u64 = 100_000;
 
 /// Games per thread between two checks for Ctrl-C.
 const SLICE_GAMES: usize = 8;
@@ -24,7 +24,7 @@ const MEMORY_MAX_BYTES: usize = 64 << 20;
 
 fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Vec<Verdict> {
     let options = SolverOptions { seed, memory_max_bytes: MEMORY_MAX_BYTES };
-    judge_moves(world, state, options, Budget::ticks(budget_ticks))
+    solve::judge_moves(world, state, options, Budget::ticks(budget_ticks))
 }
 
 /// Judge every legal move of a state by solving the game after the move.
@@ -41,9 +41,9 @@ fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Ve
 /// Returns:
 ///     A dict from each of `state.legal_moves` to its `Verdict`; empty if the game is over.
 #[pyfunction]
-#[pyo3(signature = (state, *, budget_ticks = SAFE_MOVES_TICKS, seed = None),
+#[pyo3(signature = (state, *, budget_ticks = JUDGE_TICKS, seed = None),
     text_signature = "(state, *, budget_ticks=100000, seed=0)")]
-pub(crate) fn safe_moves<'py>(
+pub(crate) fn judge_moves<'py>(
     state: &Bound<'py, State>,
     budget_ticks: u64,
     seed: Option<&Bound<'py, PyAny>>,
@@ -55,7 +55,7 @@ pub(crate) fn safe_moves<'py>(
     let found = PyDict::new(py);
     for Verdict { player_move, solution } in verdicts {
         let moves = Plan::from(&solution.moves[..]).to_string();
-        let fields = (solution.outcome.name(), moves, solution.final_tick, solution.bound);
+        let fields = (solution.outcome.name(), moves, solution.final_tick, solution.bound_tick);
         found.set_item(to_move(py, player_move)?, to_value_of(py, "Verdict", fields)?)?;
     }
     Ok(found)
@@ -96,7 +96,7 @@ fn judge_slice(games: &[(&World, &game::State)], threads: usize, budget_ticks: u
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn to_safe_moves<'py>(py: Python<'py>, verdicts: &[Vec<Verdict>]) -> PyResult<Bound<'py, PyAny>> {
+pub(super) fn to_verdicts<'py>(py: Python<'py>, verdicts: &[Vec<Verdict>]) -> PyResult<Bound<'py, PyAny>> {
     let moves = Move::ALL.len();
     let mut outcomes = vec![-1_i8; verdicts.len() * moves];
     let (mut final_ticks, mut bounds) = (vec![0_u16; outcomes.len()], vec![0_u16; outcomes.len()]);
@@ -108,7 +108,7 @@ pub(super) fn to_safe_moves<'py>(py: Python<'py>, verdicts: &[Vec<Verdict>]) -> 
                 Outcome::Undecided => 1,
                 Outcome::Survives => 2,
             };
-            (final_ticks[index], bounds[index]) = (solution.final_tick, solution.bound);
+            (final_ticks[index], bounds[index]) = (solution.final_tick, solution.bound_tick);
         }
     }
     let shape = [verdicts.len(), moves];
@@ -117,5 +117,5 @@ pub(super) fn to_safe_moves<'py>(py: Python<'py>, verdicts: &[Vec<Verdict>]) -> 
         PyArray1::from_vec(py, final_ticks).reshape(shape)?,
         PyArray1::from_vec(py, bounds).reshape(shape)?,
     );
-    to_value_of(py, "SafeMoves", fields)
+    to_value_of(py, "Verdicts", fields)
 }

@@ -245,7 +245,7 @@ impl Audit {
             let read = text.parse::<Certificate>().map_err(|error| context(&error.to_string()))?;
             let verified = catch_unwind(AssertUnwindSafe(|| verify_within(&read, layout, self.verify_steps)));
             let verified = verified.map_err(|_| context("verify panics"))?;
-            (tick, bound) = (tick.max(solution.final_tick), bound.min(solution.bound));
+            (tick, bound) = (tick.max(solution.final_tick), bound.min(solution.bound_tick));
             if tick > bound {
                 let verdict = verified.map_or_else(|error| format!("refused, {error}"), |_| "accepted".to_owned());
                 return Err(context(&format!("a line ends at tick {tick}, after the bound of {bound}: {verdict}")));

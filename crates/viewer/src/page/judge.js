@@ -7,7 +7,7 @@ const SURVIVES = "#00694d";
 const DOOMED = "#b00020";
 const OPEN = "#57616f";
 
-function words({ outcome, final_tick: finalTick, bound }) {
+function words({ outcome, final_tick: finalTick, bound_tick: bound }) {
   if (outcome === "survives") return "survives to the end";
   if (outcome !== "doomed") return `survives at least to tick ${finalTick}; the end is open`;
   return finalTick < bound ? `doomed, proven: caught at tick ${finalTick} to ${bound}` : `doomed, proven: caught by tick ${finalTick}`;
@@ -20,15 +20,15 @@ function short({ outcome, final_tick: finalTick }) {
 const isSaving = ({ outcome, is_blocked: isBlocked }) => outcome === "survives" && !isBlocked;
 
 function fault({ tick, moves }, letter) {
-  const played = moves.find((move) => move.letter === letter);
-  if (played.outcome !== "doomed") return null;
-  const found = { tick, letter, finalTick: played.bound };
+  const { outcome, bound_tick: finalTick } = moves.find((move) => move.letter === letter);
+  if (outcome !== "doomed") return null;
+  const found = { tick, letter, finalTick };
   const saving = moves.filter(isSaving);
   if (saving.length) return { ...found, isDecisive: true, better: saving.map((move) => nameOf(move.letter)) };
   const best = Math.max(...moves.map((move) => move.final_tick));
-  if (best <= played.bound) return null;
+  if (best <= finalTick) return null;
   const longest = moves.filter((move) => move.final_tick === best && !move.is_blocked).map((move) => nameOf(move.letter));
-  return { ...found, isDecisive: false, cost: best - played.bound, better: longest };
+  return { ...found, isDecisive: false, cost: best - finalTick, better: longest };
 }
 
 /** Marks the tiles of the moves, and draws the longest line as an arrow with its length. */

@@ -227,7 +227,7 @@ class Prove {
   }
 
   show({ solution, is_optimal: isOptimal, certificate }) {
-    const { outcome, final_tick: finalTick, bound, simulated_ticks: ticks } = solution;
+    const { outcome, final_tick: finalTick, bound_tick: bound, simulated_ticks: ticks } = solution;
     this.reports.push({ ticks, finalTick, bound });
     const work = `${toText(ticks)} simulated ticks`;
     const texts = {

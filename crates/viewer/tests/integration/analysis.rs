@@ -7,11 +7,12 @@ use std::collections::HashSet;
 use crate::common;
 use getaway::game::{Action, LAST_TICK, Layout, Move, Rules, State, Status, Threat, World};
 use getaway::map::Map;
-use getaway::planner::{Budget, by_name};
+use getaway::planner::by_name;
 use getaway::protocol::MessageWriter;
 use getaway::recording::{
     CommandNote, DecisionNotes, GameNotes, RecordingWriter, TickNotes, UnreadableNote, WireNotes,
 };
+use getaway::search::Budget;
 use getaway::solve::{Outcome, Solver, SolverOptions};
 use getaway_viewer::{Analysis, GameLog, LossKind, RecordingSource, Replay};
 
