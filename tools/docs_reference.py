@@ -54,6 +54,8 @@ def on_post_page(output: str, **_: Any) -> str:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
+    for page, (_module, file) in MODULES.items():
+        markdown = markdown.replace(f"(../python/getaway/{file})", f"({page})")
     return markdown.replace(".ipynb)", ".md)")
 
 
@@ -131,7 +133,7 @@ def function_signature(node: ast.FunctionDef, name: str) -> str:
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     shown = [parameter(each, value) for each, value in zip(positional, [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults])]
-    if arguments.posonlyargs:
+    if {each.arg for each in arguments.posonlyargs} - {"self", "cls"}:
         shown.insert(len(arguments.posonlyargs), "/")
     shown = [each for each in shown if each not in ("self", "cls")]
     if arguments.vararg:
@@ -141,8 +143,6 @@ def function_signature(node: ast.FunctionDef, name: str) -> str:
     shown += [parameter(each, value) for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults)]
     if arguments.kwarg:
         shown.append("**" + parameter(arguments.kwarg, None))
-    if shown[:1] == ["/"]:
-        shown = shown[1:]
     result = "" if node.name in ("__new__", "__init__") else f" -> {annotation(node.returns)}"
     text = f"{name}({', '.join(shown)}){result}"
     if len(text) > SIGNATURE_COLUMNS:
