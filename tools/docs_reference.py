@@ -251,8 +251,8 @@ def command_line_page(help_of: dict[str, Help]) -> str:
 
 
 def cluster_options(help_of: dict[str, Help]) -> str:
-    """Returns the options of the functions in `getaway.cluster`: those of the commands of the same
-    name, except the options in `without`."""
+    """Returns the options of the functions in `getaway.cluster`: those of the commands that
+    they run, except the options in `without`."""
     parts = ["## Options", "Keyword arguments of each function, in addition to those in its signature:"]
     without = {"--ray", "--json", "--maps", "--planner", "--map", "--add", "--states", "--out", "--markdown"}
     for name in ("eval", "battle", "tournament", "ladder", "dataset"):
@@ -262,7 +262,7 @@ def cluster_options(help_of: dict[str, Help]) -> str:
             for term, text in entries
             if term.startswith("--") and term.split()[0] not in without
         ]
-        parts += [f"### Options of {name}", table(("option", "meaning"), options)]
+        parts += [f"### Options of {'evaluate' if name == 'eval' else name}", table(("option", "meaning"), options)]
     return "\n\n" + "\n\n".join(parts) + "\n"
 
 

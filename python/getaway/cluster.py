@@ -7,10 +7,10 @@
     print(result["sentence"])
     cluster.dataset("states", 100_000, "cautious", address="auto")
 
-Each function runs the command of the same name (see `getaway eval --help`) and returns its `--json`
-output as a dict. Further keyword arguments are the command's options, with underscores instead of
-hyphens: `budget_ticks=500`, `no_jump=True`, `resume="games.jsonl"`, `report="report.html"`. Maps
-are given by name or path.
+Each function runs the command of the same name, or `getaway eval` for `evaluate`, and returns its
+`--json` output as a dict (see `getaway eval --help`). Further keyword arguments are the command's
+options, with underscores instead of hyphens: `budget_ticks=500`, `no_jump=True`,
+`resume="games.jsonl"`, `report="report.html"`. Maps are given by name or path.
 
 With `address`, the games (or a dataset's shards) run on Ray, which the extra `cluster` installs:
 `auto` is the Ray cluster to which this machine belongs, `HOST:PORT` is the cluster at this address,
