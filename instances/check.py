@@ -961,7 +961,7 @@ class Benchmark:
 
 
 def sentence_about(name, certificate, steps, is_proof_checked):
-    what = f"{name}: line {certificate.final_tick}, bound {certificate.bound_tick}"
+    what = f"{name}: the line ends at tick {certificate.final_tick}, the bound is {certificate.bound_tick}"
     if not is_proof_checked and certificate.end != "none":
         return f"{what} (not checked)"
     return what + (f", {steps} steps" if steps else "")

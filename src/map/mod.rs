@@ -76,7 +76,7 @@ pub enum MapError {
         path: PathBuf,
     },
     /// `layout.png` or `meta.json` is missing.
-    #[error("{}: no such file: a map folder must contain {LAYOUT_FILE} and {META_FILE}", .path.display())]
+    #[error("{}: no such file: expected the folder of one map, with {LAYOUT_FILE} and {META_FILE}", .path.display())]
     NoFile {
         /// The path that was tried.
         path: PathBuf,

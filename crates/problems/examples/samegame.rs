@@ -13,7 +13,8 @@
 //! file, `samegame/boards.txt` in `$GETAWAY_SHARED` (default: `../shared`), contains the twenty
 //! standard boards.
 //!
-//! A run makes one pass of the expression on each board. `--evaluations N` and `--seconds S` limit
+//! A run makes one pass of the expression on each board. With at least two runs per board, `+-`
+//! separates a mean from its standard error. `--evaluations N` and `--seconds S` limit
 //! each pass. `--first N` and `--last N` set the first and the last board, counted from 1. With
 //! `--moves selective`, groups of three or more blocks of the board's initially most frequent
 //! colour can be removed only when all blocks of this colour are connected or no other groups are
@@ -189,9 +190,11 @@ fn run(options: &Options) -> Result<(), String> {
         variance += sample.standard_error().powi(2);
         count += 1;
         let seconds = began.elapsed().as_secs_f64();
-        println!("board {}: mean {:.1} +- {:.1}, {seconds:.0} s", index + 1, sample.mean(), sample.standard_error());
+        let error = if options.runs > 1 { format!(" +- {:.1}", sample.standard_error()) } else { String::new() };
+        println!("board {}: mean {:.1}{error}, {seconds:.0} s", index + 1, sample.mean());
     }
-    println!("sum of {count} boards: {sum:.0} +- {:.0}, {} runs per board", variance.sqrt(), options.runs);
+    let error = if options.runs > 1 { format!(" +- {:.0}", variance.sqrt()) } else { String::new() };
+    println!("sum of {count} boards: {sum:.0}{error}, {} runs per board", options.runs);
     Ok(())
 }
 

@@ -156,7 +156,7 @@ fn check(files: &[PathBuf], benchmark: &Benchmark, out: &mut impl Write) -> Resu
     let files = if files.is_empty() { &all } else { files };
     check_all(files, benchmark, "confirmed", out, |Record { instance, certificate, .. }| {
         let (line, bound) = (certificate.final_tick, certificate.bound_tick);
-        Ok(Ok(Some(format!("{instance}: line {line}, bound {bound}"))))
+        Ok(Ok(Some(format!("{instance}: the line ends at tick {line}, the bound is {bound}"))))
     })
 }
 

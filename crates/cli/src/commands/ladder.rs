@@ -261,7 +261,7 @@ fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result {
             ("", or_dash(row.place.map(|place| place.to_string()))),
             ("<ENTRANT", row.name.clone()),
             ("RATING", signed(row.rating.estimate)),
-            ("95% INTERVAL", signed_interval(row.rating)),
+            ("RATING 95%", signed_interval(row.rating)),
             ("<NEXT", row.next.map(next).unwrap_or_default().to_owned()),
             ("WINS", row.counts.wins.to_string()),
             ("TIES", row.counts.ties.to_string()),

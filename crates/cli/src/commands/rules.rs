@@ -9,7 +9,7 @@ use getaway::protocol::write_line;
 
 use crate::Result;
 use crate::arguments::{integer, read_rules, seed};
-use crate::output::write_table;
+use crate::output::{Say, write_table};
 
 const CHANGES_MAX: u64 = Parameter::ALL.len() as u64;
 
@@ -47,10 +47,12 @@ pub(crate) fn run(args: &RulesCommandArgs, out: &mut impl Write) -> Result {
     if differences.is_empty() {
         return Ok(writeln!(out, "no difference")?);
     }
-    let row = |Difference { field, left, right, sentence }| {
-        vec![("<FIELD", field), ("<FIRST", left), ("<SECOND", right), ("<IN THE SECOND", sentence)]
+    let row = |Difference { field, left, right, .. }: &Difference| {
+        vec![("<FIELD", field.clone()), ("<FIRST", left.clone()), ("<SECOND", right.clone())]
     };
-    write_table(differences.into_iter().map(row), out)
+    write_table(differences.iter().map(row), out)?;
+    let sentences: Vec<String> = differences.into_iter().map(|difference| difference.sentence).collect();
+    out.say(format!("with the second rules, {}", sentences.join("; ")))
 }
 
 #[cfg(test)]
@@ -77,7 +79,7 @@ mod tests {
         let path = dir.path().join("variant.json");
         std::fs::write(&path, output(&args(Some(7), Some(3), Vec::new()))).expect("a file");
         let lines = output(&args(None, None, vec![path.clone()]));
-        assert_eq!(lines.lines().count(), 1 + 3, "{lines}");
+        assert_eq!(lines.lines().count(), 1 + 3 + 1, "{lines}");
         assert_eq!(output(&args(None, None, vec![path.clone(), path])), "no difference\n");
     }
 }

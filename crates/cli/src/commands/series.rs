@@ -20,11 +20,11 @@ use getaway_arena::{
     SeriesOptions, Summary, Tournament, TournamentMonitor, TournamentOptions, evaluate, external_summaries, report,
     resume,
 };
-use getaway_runs::stats::{WinDrawLoss, average};
+use getaway_runs::stats::average;
 
 use crate::arguments::{PositionalMaps, SeriesArgs, SprtArgs, WorkerArgs};
 use crate::interrupt::stop_on_interrupt;
-use crate::output::{OutputFile, Progress, Say, count, points, shell_quoted};
+use crate::output::{OutputFile, Progress, Say, count, or_dash, points, shell_quoted};
 use crate::{CliError, Invocation, Result, failed};
 pub(crate) use replays::replay_json;
 use replays::report_replays;
@@ -182,7 +182,7 @@ impl<'a> SeriesRun<'a> {
                 if options.sprt.is_some() && !monitor.update(&series, games) {
                     return ControlFlow::Break(Ok(()));
                 }
-                progress.set_message(status(&monitor, games));
+                progress.set_message(status(&monitor, games, series.names.len()));
                 ControlFlow::Continue(())
             };
             let workers = args.games.workers()?;
@@ -333,23 +333,18 @@ fn processor() -> String {
     format!("{name}, {}", count(num_cpus::get_physical(), "core"))
 }
 
-/// Describes the games so far: the decided pairs of several entrants, the score of two, or the mean
-/// score.
-fn status(monitor: &TournamentMonitor, games: &Games) -> String {
+/// Describes the games so far: the number of decided pairs of entrants, or the mean score, of each
+/// entrant if there are few.
+fn status(monitor: &TournamentMonitor, games: &Games, entrants: usize) -> String {
     match monitor.decided() {
-        (_, 1) => {
-            let mut tally = WinDrawLoss::default();
-            for pair in games.chunks_exact(2) {
-                if let [Some(left), Some(right)] = pair {
-                    tally.add(left.rank(), right.rank());
-                }
-            }
-            format!("{} won, {} tied, {} lost", tally.wins, tally.ties, tally.losses)
-        }
-        (decided @ 1.., pairs) => format!("{decided} of {pairs} pairs decided"),
+        (decided @ 1.., pairs @ 2..) => format!("{decided} of {pairs} pairs decided"),
         _ => {
-            let scores: Vec<f64> = games.iter().flatten().map(|game| f64::from(game.points())).collect();
-            format!("mean score {}", points(average(&scores).unwrap_or(0.0)))
+            let groups = if entrants <= TITLE_PLANNERS { entrants } else { 1 };
+            let mean = |group: usize| {
+                let games = games.iter().skip(group).step_by(groups).flatten();
+                or_dash(average(&games.map(|game| f64::from(game.points())).collect::<Vec<f64>>()).map(points))
+            };
+            format!("mean score {}", (0..groups).map(mean).collect::<Vec<String>>().join(" and "))
         }
     }
 }

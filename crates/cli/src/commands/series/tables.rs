@@ -56,7 +56,7 @@ fn write_planner(planner: &PlannerEvaluation, out: &mut impl Write) -> Result {
             row.extend([
                 ("SCORE", or_dash(summary.score_mean.map(points))),
                 ("BELOW BEST", or_dash(below.map(points))),
-                ("95% INTERVAL", or_dash(summary.score_interval.map(format_interval))),
+                ("SCORE 95%", or_dash(summary.score_interval.map(format_interval))),
                 ("MIN", summary.score_min.to_string()),
                 ("MAX", summary.score_max.to_string()),
                 ("SURVIVE", percentage(summary)),
@@ -86,9 +86,9 @@ fn write_battle(result: &Match, out: &mut impl Write) -> Result {
         row.extend(counts(comparison.counts));
         row.extend([
             ("WIN SHARE", format!("{:.3}", share.estimate)),
-            ("95% INTERVAL", format!("{:.3} to {:.3}", share.low, share.high)),
+            ("SHARE 95%", format!("{:.3} to {:.3}", share.low, share.high)),
             ("SCORE DIFF", or_dash(comparison.score_difference_mean.map(points))),
-            ("95% INTERVAL", or_dash(comparison.score_difference.map(format_interval))),
+            ("DIFF 95%", or_dash(comparison.score_difference.map(format_interval))),
             ("SIGN TEST", p_value(comparison.p_value)),
         ]);
         row
@@ -104,12 +104,12 @@ fn write_tournament(result: &Tournament, out: &mut impl Write) -> Result {
             ("", place.to_string()),
             ("<ENTRANT", planner.clone()),
             ("RATING", signed(rating.estimate)),
-            ("95% INTERVAL", signed_interval(*rating)),
+            ("RATING 95%", signed_interval(*rating)),
         ];
         row.extend(counts(*all));
         row.extend([
             ("SCORE", or_dash(games.score_mean.map(points))),
-            ("95% INTERVAL", or_dash(games.score_interval.map(format_interval))),
+            ("SCORE 95%", or_dash(games.score_interval.map(format_interval))),
             ("SURVIVE", percentage(games)),
             ("GAMES", games.games.to_string()),
         ]);
