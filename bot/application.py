@@ -74,7 +74,7 @@ class Parser(argparse.ArgumentParser):
 
 def parse_options() -> argparse.Namespace:
     parser = Parser(description="Play one game.", formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("--url", default="ws://127.0.0.1:8765", help="server URL")
+    parser.add_argument("--url", default=os.environ.get("SERVER_URL", "ws://127.0.0.1:8765"), help="server URL")
     parser.add_argument("--team-name", default="getaway", help="team name to register with if TOKEN is not set")
     parser.add_argument("--planner", default="survival", help="name of a planner, or an expression of the search grammar")
     parser.add_argument("--budget-ms", type=float, default=75.0, help="time per decision in milliseconds")

@@ -347,8 +347,8 @@ def test_connecting_is_retried_until_the_timeout(monkeypatch: pytest.MonkeyPatch
 
 def test_bot_can_be_started_before_the_server(getaway_program: Path) -> None:
     port = str(unused_port())
-    command = [sys.executable, "application.py", "--url", f"ws://127.0.0.1:{port}"]
-    bot = subprocess.Popen(command, cwd=ROOT / "bot", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    command, variables = [sys.executable, "application.py"], {**os.environ, "SERVER_URL": f"ws://127.0.0.1:{port}"}
+    bot = subprocess.Popen(command, cwd=ROOT / "bot", env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert bot.stderr is not None and "trying again" in bot.stderr.readline()
     serve = [str(getaway_program), "serve", str(MAPS / "roundabout"), "--port", port, "--games", "1", "--tick-ms", "60000"]
     subprocess.run(serve, timeout=TIMEOUT_S)
