@@ -1,4 +1,5 @@
-"""Tests of tools/stamp_repository.py, which prepares the packages for publication."""
+"""Tests of tools/stamp_repository.py, which prepares the packages for publication, and of the source
+distribution."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -48,3 +50,17 @@ def test_invalid_address_and_other_manifest_are_refused(checkout: Path) -> None:
     (checkout / "Cargo.toml").write_text("")
     done = stamp(REPOSITORY, "v1.2.3", "--folder", str(checkout))
     assert done.returncode == 1 and "found it 0 times" in done.stderr
+
+
+def test_source_distribution_contains_every_file_that_its_sources_include(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "maturin", "sdist", "--out", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=TIMEOUT_S)
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        names = archive.getnames()
+    included: set[str] = set()
+    for name in (name for name in names if re.fullmatch(r"[^/]+/(crates/[^/]+/)?src/.*\.rs", name)):
+        source = ROOT / name.split("/", 1)[1]
+        program = source.read_text(encoding="utf-8").split("#[cfg(test)]")[0]
+        files = re.findall(r'include_(?:str|bytes)!\("([^"]+)"\)', program)
+        included.update((source.parent / file).resolve().relative_to(ROOT).as_posix() for file in files)
+    assert len(included) > 20 and included <= {name.split("/", 1)[-1] for name in names}
