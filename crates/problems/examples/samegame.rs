@@ -177,6 +177,9 @@ fn run(options: &Options) -> Result<(), String> {
     let boards: Vec<&str> = text.split("\n\n").filter(|board| !board.trim().is_empty()).collect();
     let (mut sum, mut variance, mut count) = (0.0, 0.0, 0);
     let began = Instant::now();
+    // A single run has no standard error.
+    let error =
+        |error: f64, digits: usize| if error.is_nan() { String::new() } else { format!(" +- {error:.digits$}") };
     for (index, board) in
         boards.iter().enumerate().filter(|(index, _)| (options.first..=options.last).contains(&(index + 1)))
     {
@@ -190,11 +193,10 @@ fn run(options: &Options) -> Result<(), String> {
         variance += sample.standard_error().powi(2);
         count += 1;
         let seconds = began.elapsed().as_secs_f64();
-        let error = if options.runs > 1 { format!(" +- {:.1}", sample.standard_error()) } else { String::new() };
+        let error = error(sample.standard_error(), 1);
         println!("board {}: mean {:.1}{error}, {seconds:.0} s", index + 1, sample.mean());
     }
-    let error = if options.runs > 1 { format!(" +- {:.0}", variance.sqrt()) } else { String::new() };
-    println!("sum of {count} boards: {sum:.0}{error}, {} runs per board", options.runs);
+    println!("sum of {count} boards: {sum:.0}{}, {} runs per board", error(variance.sqrt(), 0), options.runs);
     Ok(())
 }
 
