@@ -45,12 +45,12 @@ def getaway_program() -> Path:
 
 @pytest.fixture
 def real_server(getaway_program: Path) -> Iterator[RealServer]:
-    """Yields a function that starts `getaway serve` for one game. The function returns the server's
-    URL and process."""
+    """Yields a function that starts `getaway serve` for one game, which waits for late commands. The
+    function returns the server's URL and process."""
     processes: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> tuple[str, subprocess.Popen[str]]:
-        command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", *options]
+        command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", "--tick-ms", "3600000", *options]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         processes.append(process)
         assert process.stderr is not None

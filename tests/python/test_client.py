@@ -63,7 +63,7 @@ def new_game() -> getaway.Game:
 def test_bot_survives_and_records_whole_games(
     name: str, variant: list[str], file: str, real_server: RealServer, run_bot: RunBot, getaway_program: Path, tmp_path: Path
 ) -> None:
-    url, server = real_server(str(MAPS / name), "--tick-ms", "60000", *variant)
+    url, server = real_server(str(MAPS / name), *variant)
     recording = tmp_path / "new folder" / file
     done = run_bot(url, *variant, SAVE_JSONL_PATH=str(recording))
     assert done.returncode == 0, done.stderr

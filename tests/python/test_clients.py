@@ -104,7 +104,7 @@ def plan(getaway_program: Path) -> str:
 @pytest.mark.parametrize("name", MAKERS)
 def test_foreign_client_plays_a_whole_game(name: str, real_server: RealServer, plan: str) -> None:
     client = MAKERS[name]()
-    url, server = real_server(MAP, "--tick-ms", "60000")
+    url, server = real_server(MAP)
     assert client.play(url, plan) == WHOLE_GAME
     assert server.stdout is not None
     result = json.loads(server.stdout.readline())

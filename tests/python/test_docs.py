@@ -228,7 +228,7 @@ def test_tests_that_are_named_for_a_room_exist(command: str) -> None:
 @pytest.mark.parametrize(("page", "text", "expected"), snippets())
 def test_documented_python_runs(page: str, text: str, expected: str, real_server: RealServer, tmp_path: Path) -> None:
     if "ws://127.0.0.1:8765" in text:
-        url, server = real_server("roundabout", "--tick-ms", "5000")
+        url, server = real_server("roundabout")
         text = text.replace("ws://127.0.0.1:8765", url)
         run([sys.executable, "-c", text], tmp_path)
         assert json.loads(server.communicate(timeout=TIMEOUT_S)[0])["commands"] > 20
@@ -248,7 +248,7 @@ def test_documented_javascript_runs(page: str, text: str, real_server: RealServe
     node = shutil.which("node")
     if node is None or int(run([node, "--version"], tmp_path).removeprefix("v").split(".")[0]) < 22:
         pytest.skip("Node.js 22 or later (for websockets) is not installed")
-    url, server = real_server("roundabout", "--tick-ms", "5000")
+    url, server = real_server("roundabout")
     run([node, "-e", text.replace("ws://127.0.0.1:8765", url)], tmp_path)
     assert json.loads(server.communicate(timeout=TIMEOUT_S)[0])["commands"] > 20
 
@@ -257,7 +257,7 @@ def test_documented_javascript_runs(page: str, text: str, real_server: RealServe
 def test_documented_java_runs(page: str, text: str, real_server: RealServer, tmp_path: Path) -> None:
     if shutil.which("javac") is None:
         pytest.skip("no Java compiler")
-    url, server = real_server("roundabout", "--tick-ms", "5000")
+    url, server = real_server("roundabout")
     (tmp_path / "MyBot.java").write_text(text.replace("ws://127.0.0.1:8765", url))
     run(["java", "MyBot.java"], tmp_path)
     assert json.loads(server.communicate(timeout=TIMEOUT_S)[0])["commands"] > 20

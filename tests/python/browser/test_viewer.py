@@ -207,7 +207,7 @@ def test_page_polls_again_while_a_started_game_has_no_state(page: Page, view: Vi
 def test_live_page_repeats_a_failed_request(open_page: OpenPage, real_server: RealServer) -> None:
     # The browser logs the failed request as an error, but here the failure is expected.
     page = open_page(logs_matter=False)
-    url, _ = real_server("roundabout", "--tick-ms", "60000")
+    url, _ = real_server("roundabout")
     page.goto(url.replace("ws:", "http:"))
     expect(page.locator("#message")).to_contain_text("Waiting for a game.")
     page.route("**/engine/live", lambda route: route.abort(), times=1)

@@ -309,7 +309,7 @@ def wire_recording(getaway_program: Path, tmp_path_factory: pytest.TempPathFacto
     """A recording with an unreadable command, a late command, ticks without a command, and a
     disconnection."""
     file = tmp_path_factory.mktemp("wire") / "wire.jsonl.gz"
-    command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", "--tick-ms", "1000", "--record", str(file), "roundabout"]
+    command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", "--tick-ms", "3000", "--record", str(file), "roundabout"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None
     address = re.search(r"ws://[\d.:]+", server.stderr.readline())
@@ -348,7 +348,7 @@ def test_wire_is_marked_and_filtered(page: Page, view: View, wire_recording: Pat
 
 def test_recordings_of_server_and_bot_are_shown_together(page: Page, view: View, real_server: RealServer, tmp_path: Path) -> None:
     recordings = [tmp_path / "server.jsonl.gz", tmp_path / "bot.jsonl.gz"]
-    url, server = real_server("roundabout", "--tick-ms", "5000", "--record", str(recordings[0]))
+    url, server = real_server("roundabout", "--record", str(recordings[0]))
     environment = {**os.environ, "SAVE_JSONL_PATH": str(recordings[1])}
     bot = [sys.executable, str(ROOT / "bot" / "application.py"), "--url", url, "--planner", "random"]
     subprocess.run(bot, env=environment, check=True, capture_output=True, timeout=TIMEOUT_S)
@@ -357,7 +357,7 @@ def test_recordings_of_server_and_bot_are_shown_together(page: Page, view: View,
     page.keyboard.press("k")
     expect(page.locator("#tick-notes")).to_contain_text(re.compile(r"decision: (plan|search|fallback), [0-9.]+ ms · command after [0-9.]+ ms"))
     about = page.locator("#about")
-    for fact in ("roundabout", "random", "getaway serve", "bot ", "waits 5000 ms"):
+    for fact in ("roundabout", "random", "getaway serve", "bot ", "waits 3600000 ms"):
         expect(about).to_contain_text(fact)
 
 

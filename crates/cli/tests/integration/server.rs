@@ -23,7 +23,10 @@ impl Program {
     }
 
     fn start(mut command: Command, args: &[&str]) -> Self {
-        command.args(["serve", "--port", "0"]).args(args).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        command
+            .args(["serve", "--port", "0", "--tick-ms", "3600000"])
+            .args(args)
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let mut stderr = BufReader::new(child.stderr.take().unwrap());

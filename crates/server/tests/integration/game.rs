@@ -38,7 +38,7 @@ fn whole_game_is_2000_ticks_and_10005_points() {
     assert_eq!(play_along(&server, &safe_map(), &Rules::BLITZ_2025), (10_005, 2001));
     let result = server.result(1);
     assert_eq!((result.end, result.commands), (Status::Complete, 2000));
-    assert!(result.seconds < 10.0, "{} s", result.seconds);
+    assert!(result.seconds < 60.0, "{} s", result.seconds);
     server.ended();
 }
 
@@ -322,7 +322,7 @@ fn recording_that_cannot_be_written_is_rejected_at_the_start() {
 fn recording_says_what_came_over_the_wire() {
     let folder = tempfile::tempdir().unwrap();
     let recording = Some(folder.path().join("game.jsonl"));
-    let tick_time = Duration::from_millis(60);
+    let tick_time = Duration::from_secs(1);
     let server = Running::start(ServerOptions { games: Some(1), recording, tick_time, ..options(vec![safe_map()]) });
     let mut client = server.register();
     client.state();
@@ -336,11 +336,11 @@ fn recording_says_what_came_over_the_wire() {
     let result = server.result(1);
     let ticks: Vec<_> = RecordingReader::open(result.recording.unwrap()).unwrap().map(Result::unwrap).collect();
     let game = ticks[0].game.as_ref().expect("a header");
-    assert_eq!((game.map.as_deref(), game.rules, game.tick_ms), (Some("safe"), Rules::BLITZ_2025, Some(60.0)));
+    assert_eq!((game.map.as_deref(), game.rules, game.tick_ms), (Some("safe"), Rules::BLITZ_2025, Some(1000.0)));
     let wires: Vec<_> = ticks.iter().map(|tick| tick.wire.as_deref().expect("wire notes")).collect();
     let first = wires[0].command.as_ref().expect("a command");
     assert_eq!(first.actions, ticks[0].actions);
-    assert!((0.0..60.0).contains(&first.ms), "{first:?}");
+    assert!((0.0..1000.0).contains(&first.ms), "{first:?}");
     assert_eq!(wires[0].unreadable[0].text, r#"{"tick":1,"type":"COMMAND"}"#);
     assert_eq!((&wires[1].command, &ticks[1].actions[..]), (&None, &[][..]));
     let late: Vec<Option<u32>> = wires.iter().flat_map(|wire| &wire.late).map(|late| late.tick).collect();
