@@ -142,7 +142,7 @@ fn decide(entry: &Entry, time_ms: f64, ticks: u64, is_verified: bool) -> String 
     };
     let elapsed = elapsed_ms();
     let mut state = root.clone();
-    assert_eq!(world.play_moves(&mut state, &solution.moves), solution.moves.len(), "{}", entry.name);
+    assert_eq!(world.play(&mut state, &solution.moves), solution.moves.len(), "{}", entry.name);
     assert_eq!(state.tick(), solution.final_tick, "{}", entry.name);
 
     let certificate = Certificate::new(&entry.rules, &solution);

@@ -103,7 +103,7 @@ fn replay() {
     for game in [games::our_game(MAP), games::our_game("metropolis")] {
         for games::PlannedGame { world, plan, checksum } in [game.jump, game.no_jump] {
             let mut state = world.start();
-            measured(|| world.play_moves(&mut state, &plan));
+            measured(|| world.play(&mut state, &plan));
             assert_eq!(world.fingerprint(&state), checksum);
         }
     }

@@ -24,7 +24,7 @@ impl Planner for Patient {
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Result<Choice, PlannerError> {
         let mut meter = BudgetMeter::new(budget);
         let mut best = (Move::Stay, state.tick());
-        for first in world.moves(state) {
+        for first in world.legal_moves(state) {
             let (mut ahead, mut next) = (state.clone(), first);
             while !ahead.is_over() && meter.tick().is_ok() {
                 world.step_unchecked(&mut ahead, next);

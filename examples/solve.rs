@@ -22,7 +22,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
 
     let mut state = world.start();
     for &player_move in &solution.moves {
-        world.play(&mut state, player_move)?;
+        world.step(&mut state, player_move)?;
     }
     assert_eq!(state.tick(), solution.final_tick);
     assert_eq!(state.is_complete(), solution.outcome == Outcome::Survives);

@@ -7,6 +7,10 @@
 //! getaway = { path = "../getaway" }
 //! ```
 //!
+//! From version 1.0 on, the API keeps its meaning within a major version, except for items that this
+//! documentation does not show. The moves that a search finds, and its number of simulated ticks,
+//! may change in any version.
+//!
 //! In the checkout, `cargo run --release --example NAME` runs the examples `play`, `solve` and
 //! `custom_planner`.
 //!
@@ -17,10 +21,10 @@
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
 //! let mut game = Game::new(&layout, &Rules::BLITZ_2025)?;
-//! assert_eq!(game.play(Move::Left), Err(PlayError::Blocked(Direction::Left)));
-//! game.play(Move::Right)?;
+//! assert_eq!(game.step(Move::Left), Err(PlayError::Blocked(Direction::Left)));
+//! game.step(Move::Right)?;
 //! assert_eq!(game.state().tick(), 2);
-//! assert_eq!(game.world().player(game.state()), Position::new(2, 1));
+//! assert_eq!(game.player(), Position::new(2, 1));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -55,7 +59,7 @@
 //! let mut state = world.start();
 //! for _ in 0..5 {
 //!     let choice = planner.decide(&world, &state, Budget::ticks(100))?;
-//!     world.play(&mut state, choice.player_move)?;
+//!     world.step(&mut state, choice.player_move)?;
 //! }
 //! assert_eq!(state.tick(), 6);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -68,6 +72,7 @@ pub mod bot;
 #[doc(hidden)]
 pub mod files;
 pub mod game;
+#[doc(hidden)]
 pub mod inference;
 pub mod map;
 pub mod planner;

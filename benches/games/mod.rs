@@ -100,7 +100,7 @@ fn recorded_plan(map: &Map, rules: &Rules, path: &Path) -> Vec<Move> {
     let trace = Trace::parse(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let world = World::new(&map.layout, rules).expect("a map that is played in a trace");
     let mut state = world.start();
-    let mut play = |actions: &[_]| world.play_command(&mut state, actions).expect("a trace ends with its game");
+    let mut play = |actions: &[_]| world.step_command(&mut state, actions).expect("a trace ends with its game");
     trace.ticks.iter().map(|tick| play(tick.actions.as_deref().unwrap_or_default())).collect()
 }
 

@@ -88,10 +88,8 @@ impl Features {
             };
             (0..graph.len() as u16).flat_map(row_of).collect()
         };
-        let pace = |tick: u16| Pace {
-            wait: ticks_until_move(world, tick),
-            period: world.clock().period_ticks_at(tick.saturating_sub(1)),
-        };
+        let pace =
+            |tick: u16| Pace { wait: ticks_until_move(world, tick), period: world.clock().period_ticks_at(tick) };
         let threat_steps = rows(Mover::Threat);
         let paces: Vec<Pace> = (0..=LAST_TICK + 1).map(pace).collect();
         let mut arrivals: Vec<(u8, Vec<u8>)> = Vec::new();
@@ -131,7 +129,7 @@ impl Features {
         let mut outcomes = Outcomes::new(world, state);
         // Successive moves of this loop share an `Outcomes` if the threats end the tick on the same
         // tiles.
-        for player_move in world.moves(state) {
+        for player_move in world.legal_moves(state) {
             if now.wait == 0 {
                 let mut next = state.clone();
                 world.step_unchecked(&mut next, player_move);

@@ -3,7 +3,6 @@ use std::time::Duration;
 use thiserror::Error;
 
 use crate::game::{Action, Move, Position};
-use crate::inference::Conclusion;
 use crate::planner::{PlannerError, Source};
 use crate::protocol::ProtocolError;
 
@@ -40,9 +39,9 @@ pub struct Decision {
     pub simulated_ticks: u64,
     /// The time from the arrival of the message to the decision.
     pub elapsed: Duration,
-    /// The conclusions about the server's rules and style names. Empty unless the bot
+    /// The conclusions about the server's rules and style names, as sentences. Empty unless the bot
     /// has just adopted new rules or styles, or has found that no rules explain a threat's move.
-    pub learnt: Vec<Conclusion>,
+    pub learnt: Vec<String>,
 }
 
 impl Decision {

@@ -94,7 +94,7 @@ impl<'a> Explorer<'a> {
         if self.state.tick() >= EXPLORE_UNTIL_TICK {
             return None;
         }
-        let moves = self.tracker.beliefs.world.moves(self.state);
+        let moves = self.tracker.beliefs.world.legal_moves(self.state);
         let onto = moves.filter(|&player_move| self.unknown_target(player_move).is_some());
         let towards = || self.approach().filter(|&player_move| self.unknown_target(player_move).is_none());
         let mut moves = onto.chain(std::iter::once_with(towards).flatten());
@@ -111,7 +111,7 @@ impl<'a> Explorer<'a> {
     /// in the pessimistic world. If there is no such step, returns the step that survives longest
     /// in the pessimistic world among those that are safe in the optimistic world.
     fn choose(&self, planned: Move) -> Option<Move> {
-        let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
+        let others = self.tracker.beliefs.world.legal_moves(self.state).filter(|&player_move| player_move != planned);
         let is_known = |player_move| player_move == planned && self.unknown_target(planned).is_none();
         let survives = |player_move| is_known(player_move) || self.survives_optimistic(player_move, LAST_TICK + 1);
         let mut too_short: Vec<(u16, Move)> = Vec::new();

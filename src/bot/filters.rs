@@ -67,7 +67,7 @@ impl Readiness {
     /// `None` if no quicker phase begins after `tick`, or if its period exceeds [`PERIOD_MAX`].
     pub fn new(world: &World, tick: u16, until_tick: u16, budget: Budget) -> Option<Self> {
         let clock = world.clock();
-        let (phase, current) = (clock.personality_at(tick - 1), clock.period_ticks_at(tick - 1));
+        let (phase, current) = (clock.personality_at(tick), clock.period_ticks_at(tick));
         let later = Personality::ALL.into_iter().filter(|&later| later as u8 > phase as u8);
         let quicker = later.map(|later| world.rules().period_ticks.of(later)).find(|&later| later < current);
         let period_ticks = quicker.filter(|&period_ticks| period_ticks <= PERIOD_MAX)?;
@@ -120,7 +120,7 @@ mod tests {
         let expected = Rules::BLITZ_2025.phase_clocks;
         for tick in 2..=901 {
             let clock = tick - 2;
-            let phase_clocks = match world.clock().personality_at(tick - 1) {
+            let phase_clocks = match world.clock().personality_at(tick) {
                 Personality::Lazy => PhaseClocks { tease: clock, awake: NEVER, hungry: NEVER, insane: NEVER },
                 Personality::Tease => PhaseClocks { awake: clock, hungry: NEVER, insane: NEVER, ..expected },
                 Personality::Awake => PhaseClocks { hungry: clock, insane: NEVER, ..expected },

@@ -1,5 +1,4 @@
 use crate::game::LAST_TICK;
-use crate::inference::Conclusion;
 use crate::protocol::MessageMap;
 
 use super::deadline::Deadlines;
@@ -27,7 +26,7 @@ pub(super) struct Game {
 
 pub(super) enum Observed {
     Repeated(Decision),
-    New { learnt: Vec<Conclusion> },
+    New { learnt: Vec<String> },
 }
 
 /// Adds a playable message to the game, or starts a new game with it. A repeated message changes

@@ -113,7 +113,7 @@ fn find(tracker: &Tracker, state: &State, seed: u64, meter: &mut BudgetMeter) ->
         let hedged_until_tick = tick + hedged as u16;
         if hedged >= min_moves {
             let mut after = state.clone();
-            beliefs.world.play_moves(&mut after, &moves);
+            beliefs.world.play(&mut after, &moves);
             let rest =
                 SurvivalSearch::for_play(seed).solve(&beliefs.world, &after, part(meter.remaining(), SEARCH_DIVISOR));
             meter.add_search(rest.simulated_ticks);
@@ -185,7 +185,7 @@ mod tests {
                 };
                 let threats: Vec<Threat> = tracker.beliefs.best.iter().map(recall).collect();
                 let mut state = world.state_at(tick, layout.player, &threats).expect("a state");
-                world.play_moves(&mut state, hedged);
+                world.play(&mut state, hedged);
                 // The owl looked in the previous tick, and the player has since moved at most once.
                 let is_possible = style == Style::Hawk || tile.manhattan_distance(layout.player) <= 1;
                 assert!(!state.is_caught() || !is_possible, "a {style} that remembers {tile}");

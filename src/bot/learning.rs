@@ -56,7 +56,7 @@ impl Learning {
         words: &[StyleWord],
         options: &BotOptions,
         deadline: Deadline,
-    ) -> Vec<Conclusion> {
+    ) -> Vec<String> {
         if self.has_stopped || !options.learns {
             return Vec::new();
         }
@@ -87,7 +87,7 @@ impl Learning {
         }
         let unexplained = learner.unexplained();
         if let Some(first) = unexplained.iter().find(|unexplained| words[unexplained.threat].style.is_some()) {
-            let news = vec![Conclusion::Unexplained(first.clone())];
+            let news = vec![Conclusion::Unexplained(first.clone()).to_string()];
             *self = Self { has_stopped: true, learnt: self.learnt.take(), ..Self::default() };
             return news;
         }
@@ -125,12 +125,12 @@ impl Learning {
         self.replay.as_mut().is_none_or(|(_, replay)| replay.replay(&self.log, deadline))
     }
 
-    pub fn conclusions(&self, expected: &Rules) -> Vec<Conclusion> {
+    pub fn conclusions(&self, expected: &Rules) -> Vec<String> {
         let Some((rules, words)) = &self.best else { return Vec::new() };
         let words = words.iter().map(|(word, style)| Conclusion::Word(word.clone(), *style));
         let rules = differences(expected, rules).into_iter().map(Conclusion::Rule);
-        let mut conclusions: Vec<Conclusion> = rules.chain(words).collect();
-        conclusions.dedup_by_key(|conclusion| conclusion.to_string());
+        let mut conclusions: Vec<String> = rules.chain(words).map(|conclusion| conclusion.to_string()).collect();
+        conclusions.dedup();
         conclusions
     }
 }

@@ -13,7 +13,6 @@
 use std::time::{Duration, Instant};
 
 use crate::game::{Rules, Style};
-use crate::inference::Conclusion;
 use crate::planner::{CautiousRules, Choice};
 use crate::protocol::GameMessage;
 use crate::search::{Budget, Deadline, now};
@@ -146,8 +145,8 @@ impl Bot {
     }
 
     /// The rules of the best explanation that differ from the expected rules, and the inferred
-    /// style names. Empty if the bot has inferred nothing.
-    pub fn learnt(&self) -> Vec<Conclusion> {
+    /// style names, as sentences. Empty if the bot has inferred nothing.
+    pub fn learnt(&self) -> Vec<String> {
         self.game.as_ref().map_or_else(Vec::new, |game| game.learning.conclusions(&self.options.rules))
     }
 

@@ -315,7 +315,7 @@ mod tests {
             let mut state = world.start();
             let mut tracked = Tracked::new(&layout, &world, &state);
             loop {
-                let moves: Vec<Move> = world.moves(&state).collect();
+                let moves: Vec<Move> = world.legal_moves(&state).collect();
                 let sent = moves[random.below(moves.len())];
                 tracked.send(state.tick(), sent);
                 for player_move in delivery(&mut random, sent) {

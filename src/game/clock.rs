@@ -62,14 +62,14 @@ impl Clock {
         self.ticks[usize::from(tick) % TABLE_TICKS]
     }
 
-    /// The personality of the threats at a clock value (tick - 1).
-    pub const fn personality_at(&self, clock: u16) -> Personality {
-        self.rules.phase_clocks.personality_at(clock)
+    /// The personality of the threats in a tick.
+    pub const fn personality_at(&self, tick: u16) -> Personality {
+        self.rules.phase_clocks.personality_at(tick.saturating_sub(FIRST_TICK))
     }
 
-    /// The period of the threats' moves, in ticks, at a clock value (tick - 1).
-    pub const fn period_ticks_at(&self, clock: u16) -> u8 {
-        self.rules.period_ticks.of(self.personality_at(clock))
+    /// The period of the threats' moves in a tick, in ticks.
+    pub const fn period_ticks_at(&self, tick: u16) -> u8 {
+        self.rules.period_ticks.of(self.personality_at(tick))
     }
 
     /// True if the threats move in a tick.
@@ -111,7 +111,7 @@ impl Clock {
         const LAST: u16 = TABLE_TICKS as u16 - 1;
         let past = tick.checked_sub(LAST)?;
         let since = u16::from(self.ticks[usize::from(LAST)].ticks_since_move);
-        Some((since + past, u16::from(self.period_ticks_at(LAST - 1))))
+        Some((since + past, u16::from(self.period_ticks_at(LAST))))
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
             for tick in 1..9000 {
                 assert_eq!(clock.moves_before(tick), moves, "tick {tick}");
                 ticks_since_move += 1;
-                let threats_move = ticks_since_move >= clock.period_ticks_at(tick - 1);
+                let threats_move = ticks_since_move >= clock.period_ticks_at(tick);
                 if threats_move {
                     (moves, ticks_since_move) = (moves + 1, 0);
                 }
@@ -170,11 +170,11 @@ mod tests {
     }
 
     #[test]
-    fn personalities_change_at_the_servers_clocks() {
+    fn personalities_change_at_the_servers_ticks() {
         let clock = Clock::new(&Rules::BLITZ_2025);
-        let at = |clocks: [u16; 5]| clocks.map(|at| clock.personality_at(at));
-        assert_eq!(at([0, 301, 501, 701, 901]), Personality::ALL);
-        assert_eq!(at([300, 500, 700, 900, 1999]), Personality::ALL);
-        assert_eq!([0, 301, 501, 701, 901].map(|at| clock.period_ticks_at(at)), [5, 4, 3, 2, 1]);
+        let at = |ticks: [u16; 5]| ticks.map(|at| clock.personality_at(at));
+        assert_eq!(at([1, 302, 502, 702, 902]), Personality::ALL);
+        assert_eq!(at([301, 501, 701, 901, 2000]), Personality::ALL);
+        assert_eq!([1, 302, 502, 702, 902].map(|at| clock.period_ticks_at(at)), [5, 4, 3, 2, 1]);
     }
 }

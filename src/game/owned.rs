@@ -1,4 +1,4 @@
-use super::{Action, Layout, Move, PlayError, Rules, State, World, WorldError};
+use super::{Action, Layout, Move, PlayError, Position, Rules, State, World, WorldError};
 
 /// A game in progress, which owns its world. A search, which needs many states of one world, uses
 /// [`World`] and [`State`] instead.
@@ -33,19 +33,29 @@ impl Game {
         self.world.score(&self.state)
     }
 
+    /// The player's position.
+    pub fn player(&self) -> Position {
+        self.world.player(&self.state)
+    }
+
+    /// The legal moves, as [`World::legal_moves`] returns them.
+    pub fn legal_moves(&self) -> impl Iterator<Item = Move> + use<> {
+        self.world.legal_moves(&self.state)
+    }
+
     /// Plays one tick with a move.
     ///
     /// # Errors
     /// If the game is over or the move is blocked. The game is then unchanged.
-    pub fn play(&mut self, player_move: Move) -> Result<(), PlayError> {
-        self.world.play(&mut self.state, player_move)
+    pub fn step(&mut self, player_move: Move) -> Result<(), PlayError> {
+        self.world.step(&mut self.state, player_move)
     }
 
     /// Plays one tick with a command, as the server does. Returns the player's move.
     ///
     /// # Errors
     /// If the game is over. The game is then unchanged.
-    pub fn play_command(&mut self, command: &[Action]) -> Result<Move, PlayError> {
-        self.world.play_command(&mut self.state, command)
+    pub fn step_command(&mut self, command: &[Action]) -> Result<Move, PlayError> {
+        self.world.step_command(&mut self.state, command)
     }
 }

@@ -45,7 +45,7 @@ pub enum PlayError {
     /// The game is already over.
     #[error("the game is over")]
     GameOver,
-    /// A wall, a see-through tile or the edge of the map is in the way. See [`World::moves`].
+    /// A wall, a see-through tile or the edge of the map is in the way. See [`World::legal_moves`].
     #[error("the way {0} is blocked")]
     Blocked(Direction),
 }
@@ -230,7 +230,7 @@ impl World {
         self.tables.graph.tile(position).expect("positions of a checked layout are open tiles")
     }
 
-    /// Plays one tick like [`World::play`], without checking that the game is running: if it is
+    /// Plays one tick like [`World::step`], without checking that the game is running: if it is
     /// over, the state becomes one that no game has. A blocked move counts as staying. With
     /// [`Rules::no_jump`], a step onto a threat's tile ends the game before the threats move.
     ///
@@ -282,7 +282,7 @@ impl World {
 
     /// Plays `moves`, and stops early if the game ends. Returns the number of moves played. Panics
     /// like [`World::step_unchecked`], but is faster.
-    pub fn play_moves(&self, state: &mut State, moves: &[Move]) -> usize {
+    pub fn play(&self, state: &mut State, moves: &[Move]) -> usize {
         self.check_shape(state);
         // Copies of the tick and the player can stay in registers.
         let (mut tick, mut player, no_jump) = (state.tick, state.player, self.tables.rules.no_jump);
@@ -327,11 +327,9 @@ impl World {
         states
     }
 
-    /// Returns each of [`World::moves`] with the state after it, or nothing if the game is over.
-    /// Panics like [`World::step_unchecked`].
+    /// Returns each of [`World::legal_moves`] with the state after it. Panics like [`World::step_unchecked`].
     pub fn successors<'a>(&'a self, state: &'a State) -> impl Iterator<Item = (Move, State)> + 'a {
-        let moves = self.moves(state).filter(|_| !state.is_over());
-        moves.map(|player_move| (player_move, self.after(state, player_move)))
+        self.legal_moves(state).map(|player_move| (player_move, self.after(state, player_move)))
     }
 
     /// Plays one tick: moves the player, then the threats if they move in this tick.
@@ -341,7 +339,7 @@ impl World {
     ///
     /// # Panics
     /// Like [`World::step_unchecked`].
-    pub fn play(&self, state: &mut State, player_move: Move) -> Result<(), PlayError> {
+    pub fn step(&self, state: &mut State, player_move: Move) -> Result<(), PlayError> {
         if state.is_over() {
             return Err(PlayError::GameOver);
         }
@@ -362,9 +360,9 @@ impl World {
     ///
     /// # Panics
     /// Like [`World::step_unchecked`].
-    pub fn play_command(&self, state: &mut State, command: &[Action]) -> Result<Move, PlayError> {
+    pub fn step_command(&self, state: &mut State, command: &[Action]) -> Result<Move, PlayError> {
         let player_move = self.resolve(state, command);
-        self.play(state, player_move)?;
+        self.step(state, player_move)?;
         Ok(player_move)
     }
 
@@ -400,10 +398,10 @@ impl World {
         routes::first_nearer(nearer, self.rules().shared_path_order).ok_or(ActionError::Unreachable(position))
     }
 
-    /// Returns the possible moves: the open directions (left, right, up, down), then staying. Does
-    /// not check whether the game is over; [`World::successors`] does.
-    pub fn moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
-        let (_, possible) = self.tiles_after(state);
+    /// Returns the legal moves: the open directions (left, right, up, down), then staying; none if
+    /// the game is over.
+    pub fn legal_moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
+        let possible = if state.is_over() { 0 } else { self.tiles_after(state).1 };
         Move::ALL.into_iter().filter(move |&m| possible >> m as u8 & 1 == 1)
     }
 
@@ -492,7 +490,7 @@ impl World {
     /// Returns the threats' personality in the previous tick, which the server's next message
     /// reports. At the start of tick 1, returns the personality in this tick.
     pub fn personality(&self, state: &State) -> Personality {
-        self.clock.personality_at(state.tick.saturating_sub(2))
+        self.clock.personality_at(state.tick.saturating_sub(1))
     }
 
     /// Returns the player's score if the game ends in this state.

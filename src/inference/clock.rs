@@ -197,7 +197,7 @@ mod tests {
         let tick = |tick| ClockEvidence {
             tick,
             moved: Some(clock.threats_move(tick)),
-            personality: reports.then(|| clock.personality_at(tick - 1)),
+            personality: reports.then(|| clock.personality_at(tick)),
         };
         (1..=ticks).map(tick).collect()
     }

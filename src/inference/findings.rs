@@ -349,7 +349,7 @@ fn best_clock(games: &[ObservedGame], reports: Reports, sets: &ClockSets, rules:
         let reported = |tick: &ClockEvidence| tick.personality.filter(|_| reports == Reports::Trusted);
         games.iter().flat_map(|game| &game.evidence).all(|tick| {
             tick.moved.is_none_or(|moved| moved == clock.threats_move(tick.tick))
-                && reported(tick).is_none_or(|personality| personality == clock.personality_at(tick.tick - 1))
+                && reported(tick).is_none_or(|personality| personality == clock.personality_at(tick.tick))
         })
     };
     if let Some(best) = candidates.iter().find(explains).or(candidates.last()) {

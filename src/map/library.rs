@@ -11,7 +11,7 @@ use crate::text::did_you_mean;
 const MAX_NAMES_IN_ERROR: usize = 20;
 
 /// Folders of maps, searched in order, and optionally the bundled maps after them.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct MapLibrary {
     dirs: Vec<PathBuf>,
     has_bundled: bool,
@@ -37,6 +37,13 @@ impl MapEntry {
     }
 }
 
+/// The bundled maps.
+impl Default for MapLibrary {
+    fn default() -> Self {
+        Self { dirs: Vec::new(), has_bundled: true }
+    }
+}
+
 impl MapLibrary {
     /// Creates a library of folders. If several folders contain a map of the same name, the map in
     /// the first of them is used.
@@ -46,7 +53,7 @@ impl MapLibrary {
 
     /// Creates a library that searches `dirs`, and then the bundled maps.
     pub fn with_bundled(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
-        Self { has_bundled: true, ..Self::new(dirs) }
+        Self { dirs: Self::new(dirs).dirs, ..Self::default() }
     }
 
     /// The folders, in search order.

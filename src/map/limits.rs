@@ -14,7 +14,7 @@ const MIN_OPEN_TILES: usize = 2;
 pub enum LayoutError {
     /// The file cannot be decoded as a PNG, for example because it is damaged or truncated.
     #[error("invalid PNG: {0}")]
-    Png(#[from] png::DecodingError),
+    Png(String),
     /// A pixel of an indexed PNG has a colour index that is not in the palette.
     #[error("invalid PNG: colour {index} at {position} is not in its palette")]
     NotInPalette {

@@ -20,25 +20,26 @@ pub(super) struct Picture {
 
 /// Decodes a PNG of any kind. Checks the width and height before it decompresses the image.
 pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
+    let invalid = |error: png::DecodingError| LayoutError::Png(error.to_string());
     let limits = png::Limits { bytes: PNG_LIMIT_BYTES };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
     // Text chunks and colour profiles do not affect the tiles, but may be large when decompressed.
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
-    let (width, height) = decoder.read_header_info()?.size();
+    let (width, height) = decoder.read_header_info().map_err(invalid)?.size();
     if width > MAX_SIDE || height > MAX_SIDE {
         return Err(LayoutError::TooLarge { width, height });
     }
 
-    let mut reader = decoder.read_info()?;
+    let mut reader = decoder.read_info().map_err(invalid)?;
     let frame_bytes = reader.output_buffer_size().ok_or(LayoutError::TooLarge { width, height })?;
     let mut frame = vec![0; frame_bytes];
-    let output = reader.next_frame(&mut frame)?;
+    let output = reader.next_frame(&mut frame).map_err(invalid)?;
     if (output.width, output.height) != (width, height) {
         return Err(LayoutError::PartialFrame);
     }
     // Read to the end of the file, so that a truncated file is an error.
-    reader.finish()?;
+    reader.finish().map_err(invalid)?;
 
     let raw = RawImage {
         samples: &frame,

@@ -193,7 +193,7 @@ impl CautiousRules {
         }
         let terrain = self.terrain.as_ref().expect("built by `observe` above");
         let criteria: Vec<MoveCriteria> = world
-            .moves(state)
+            .legal_moves(state)
             .map(|player_move| {
                 let next = world.tile_after(state, player_move);
                 let reached: HashSet<u16> =

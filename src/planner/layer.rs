@@ -40,7 +40,7 @@ impl Layer {
         self.next.clear();
         self.seen.clear();
         for node in &self.nodes {
-            for player_move in world.moves(&node.state) {
+            for player_move in world.legal_moves(&node.state) {
                 match admits(&node.state, player_move, self.next.len()) {
                     Some(true) => {}
                     Some(false) => continue,

@@ -139,7 +139,7 @@ impl Planner for LearntPlanner {
         // Of several equal scores, the first wins, as in NumPy's `argmax`.
         let best = scores.reduce(|best, next| if next.1 > best.1 { next } else { best });
         let player_move = best.map_or(Move::Stay, |(player_move, _)| player_move);
-        let simulated_ticks = if world.threats_move(state) { world.moves(state).count() as u64 } else { 0 };
+        let simulated_ticks = if world.threats_move(state) { world.legal_moves(state).count() as u64 } else { 0 };
         Ok(Choice { player_move, source: Source::Fallback, planned_tick: None, simulated_ticks })
     }
 }

@@ -1,4 +1,4 @@
-//! Planners for this game, from one-step rules to a search that solves the whole game. [`NAMES`]
+//! Planners for this game, from one-step rules to a search that solves the whole game. [`names`]
 //! lists the built-in planners, and [`by_name`] creates one, or a planner that runs an expression of
 //! the [search grammar](crate::search). The caller of a [`Planner`] passes it the observed or
 //! predicted state of each tick. A planner that follows a plan checks that the state is the one that
@@ -24,6 +24,7 @@ mod survival_planner;
 mod terrain;
 
 use cautious::CautiousPlanner;
+#[doc(hidden)]
 pub use cautious::{CautiousRules, ObservedThreat, Sighting};
 pub use choice::{Choice, Planner, PlannerError, Source};
 use choice::{TICKS_DEFAULT, meter_with_default};
@@ -34,12 +35,14 @@ use lookahead::LookaheadPlanner;
 use paranoid::ParanoidPlanner;
 pub use problem::SurvivalProblem;
 use random::RandomPlanner;
-pub use registry::{DEFAULT_NAME, NAMES, PlannerSpec, PlannerSpecError, by_name};
+pub use registry::{DEFAULT_NAME, PlannerSpec, PlannerSpecError, by_name, names};
 use registry::{Make, Parameter, PlannerEntry};
 use safest::SafestPlanner;
 use show_off::ShowOffPlanner;
+#[doc(hidden)]
 pub use signature::signature;
 use smitsimax::SmitsimaxPlanner;
+#[doc(hidden)]
 pub use smitsimax::SmitsimaxRules;
 use survival_planner::SurvivalPlanner;
 

@@ -29,7 +29,7 @@ impl Problem for SurvivalProblem<'_> {
     type Action = Move;
 
     fn actions(&self, state: &State, actions: &mut Vec<Move>) {
-        actions.extend(self.world.moves(state));
+        actions.extend(self.world.legal_moves(state));
     }
 
     #[inline]

@@ -34,15 +34,9 @@ pub(super) enum Make {
 }
 
 /// The names of the built-in planners, each with a one-line description.
-pub const NAMES: [(&str, &str); PLANNERS.len()] = {
-    let mut names = [("", ""); PLANNERS.len()];
-    let mut index = 0;
-    while index < PLANNERS.len() {
-        names[index] = (PLANNERS[index].name, PLANNERS[index].about);
-        index += 1;
-    }
-    names
-};
+pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    PLANNERS.iter().map(|planner| (planner.name, planner.about))
+}
 
 /// The name of the default planner.
 pub const DEFAULT_NAME: &str = "survival";
@@ -57,8 +51,8 @@ pub enum PlannerSpecError {
     /// The text is neither a name nor an expression.
     #[error(
         "no planner named {name}{}: expected one of {}, or an expression such as select(0.2, simulate(greedy))",
-        if .name.contains([' ', '/', '.']) { PROGRAM_HINT.to_owned() } else { did_you_mean(.name, NAMES.map(|(name, _)| name)) },
-        NAMES.map(|(name, _)| name).join(", ")
+        if .name.contains([' ', '/', '.']) { PROGRAM_HINT.to_owned() } else { did_you_mean(.name, names().map(|(name, _)| name)) },
+        names().map(|(name, _)| name).collect::<Vec<_>>().join(", ")
     )]
     Unknown {
         /// The requested name.

@@ -31,9 +31,9 @@ impl SafestPlanner {
         let threats =
             world.threats(state).filter_map(|threat| terrain.graph.tile(threat.position)).collect::<Vec<u16>>();
         terrain.distances(Mover::Threat, threats, &mut self.threat_steps);
-        let period_ticks = i32::from(world.clock().period_ticks_at(state.tick() - 1));
+        let period_ticks = i32::from(world.clock().period_ticks_at(state.tick()));
         let (mut best, mut best_rank) = (Move::Stay, None);
-        for player_move in world.moves(state) {
+        for player_move in world.legal_moves(state) {
             let tile = world.tile_after(state, player_move);
             terrain.distances(Mover::Player, [tile], &mut self.player_steps);
             let reached = self.player_steps.iter().zip(&self.threat_steps).filter(|&(&steps, _)| steps != UNREACHED);

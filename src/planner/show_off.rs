@@ -70,7 +70,7 @@ impl ShowOffPlanner {
             return Some(player_move);
         }
         let mut nearest: Option<(i32, Move)> = None;
-        for player_move in world.moves(state) {
+        for player_move in world.legal_moves(state) {
             meter.tick().ok()?;
             let state = world.after(state, player_move);
             let distance = threat_distance(world, &state);

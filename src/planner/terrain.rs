@@ -123,7 +123,7 @@ mod tests {
         let (terrain, world) = (Terrain::new(&layout), World::new(&layout, &Rules::BLITZ_2025).expect("a map"));
         let state = world.start();
         let player = terrain.graph.tile(layout.player).expect("an open tile");
-        let by_world: Vec<(Move, u16)> = world.moves(&state).map(|m| (m, world.tile_after(&state, m))).collect();
+        let by_world: Vec<(Move, u16)> = world.legal_moves(&state).map(|m| (m, world.tile_after(&state, m))).collect();
         assert_eq!(terrain.moves(player).collect::<Vec<_>>(), by_world);
     }
 

@@ -222,7 +222,7 @@ impl Replay {
             layout.set_tile(expected, Tile::SeeThrough);
             let Ok(world) = World::new(&layout, self.world.rules()) else { break };
             let mut state = before.clone();
-            let _ = world.play_command(&mut state, actions);
+            let _ = world.step_command(&mut state, actions);
             (self.world, self.state) = (world, state);
             self.see_through.insert(expected, first.clone()?.divergence(context(recent, line, tick)));
             difference = self.difference(message);
@@ -243,7 +243,7 @@ impl Replay {
 
     fn play(&mut self, actions: &[Action]) {
         self.before = Some((self.state.clone(), actions.to_vec()));
-        let _ = self.world.play_command(&mut self.state, actions);
+        let _ = self.world.step_command(&mut self.state, actions);
     }
 
     fn conclude(&self, report: &mut VerifyReport) {

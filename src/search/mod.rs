@@ -85,8 +85,11 @@ mod tree;
 
 pub use budget::{Budget, BudgetMeter, StopReason};
 pub(crate) use deadline::{Deadline, now};
+#[doc(hidden)]
 pub use deadline::{Installed, InterruptClock, ManualTimeSource, TimeSource, install};
 pub use expression::{Component, Expression, ExpressionError, Policy};
 pub use parse::ParseError;
-pub use problem::{Generator, Problem, fold_seed};
+#[doc(hidden)]
+pub use problem::fold_seed;
+pub use problem::{Generator, Problem};
 pub use run::{Line, Search, SearchOutcome};

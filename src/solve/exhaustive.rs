@@ -139,7 +139,7 @@ mod tests {
                 assert_eq!((found.outcome, found.final_tick), (judge.outcome, judge.final_tick));
                 assert_eq!(found.bound_tick, found.final_tick);
                 let mut end = root.clone();
-                assert_eq!(world.play_moves(&mut end, &found.moves), found.moves.len());
+                assert_eq!(world.play(&mut end, &found.moves), found.moves.len());
                 assert_eq!((end.tick(), end.is_over()), (found.final_tick, true));
                 outcomes.push(found.outcome);
             }

@@ -24,8 +24,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Creates a judge of the moves in a state, in the order of [`World::moves`]; of no moves if the
-    /// game is over.
+    /// Creates a judge of [`World::legal_moves`], in their order.
     pub fn new(world: &World, state: &State, options: SolverOptions) -> Self {
         let judged = |(player_move, next): (Move, State)| {
             let mut solver = Solver::new(options);
@@ -55,8 +54,7 @@ impl Judge {
     }
 }
 
-/// Returns a verdict on each distinct move, in the order of [`World::moves`], or no verdicts if the
-/// game is over. Each move gets the full `budget`.
+/// Returns a verdict on each of [`World::legal_moves`]. Each move gets the full `budget`.
 pub fn judge_moves(world: &World, state: &State, options: SolverOptions, budget: Budget) -> Vec<Verdict> {
     let mut judge = Judge::new(world, state, options);
     judge.advance(world, budget, |_| false);

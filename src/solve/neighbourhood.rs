@@ -27,7 +27,7 @@ impl NeighbourhoodSearch {
         while !best.is_optimal() && meter.check().is_ok() {
             let kept = best.moves.len().saturating_sub(self.ticks_back(best.moves.len().max(1)));
             let mut state = root.clone();
-            world.play_moves(&mut state, &best.moves[..kept]);
+            world.play(&mut state, &best.moves[..kept]);
             let found = self.search.solve(world, &state, meter.remaining().and(Budget::ticks(FIRST_WORK)));
             meter.add_search(found.simulated_ticks);
             if found.final_tick >= best.final_tick {
@@ -71,7 +71,7 @@ pub(super) mod tests {
         let root = world.start();
         let mut end = root.clone();
         let waiting = [Move::Stay; LAST_TICK as usize];
-        let played = world.play_moves(&mut end, &waiting);
+        let played = world.play(&mut end, &waiting);
         let mut best = Solution { moves: waiting[..played].to_vec(), ..Solution::unknown(end.tick()) };
         assert!(best.final_tick < 500, "{}", best.final_tick);
         let mut search = NeighbourhoodSearch::new(SolverOptions::default());
@@ -79,7 +79,7 @@ pub(super) mod tests {
             let before = best.final_tick;
             search.advance(&world, &root, &mut best, &mut BudgetMeter::new(Budget::ticks(20_000)));
             let mut state = root.clone();
-            assert_eq!(world.play_moves(&mut state, &best.moves), best.moves.len());
+            assert_eq!(world.play(&mut state, &best.moves), best.moves.len());
             assert!(state.tick() == best.final_tick && best.final_tick >= before);
         }
         assert_eq!(best.final_tick, LAST_TICK + 1);

@@ -288,7 +288,7 @@ impl Solver {
     fn adopt(&mut self, world: &World, root: &State, mut moves: Vec<Move>) {
         let mut state = root.clone();
         // Threats that the model omits may end the line earlier.
-        let played = world.play_moves(&mut state, &moves);
+        let played = world.play(&mut state, &moves);
         moves.truncate(played);
         while !state.is_over() {
             world.step_unchecked(&mut state, Move::Stay);
@@ -317,7 +317,7 @@ impl Solver {
         let (best, queue): (Solution, Queue) = read_value(input)?;
         let root = world.start();
         let mut end = root.clone();
-        let played = world.play_moves(&mut end, &best.moves);
+        let played = world.play(&mut end, &best.moves);
         let bounds = best.final_tick..=LAST_TICK + 1;
         if (played, end.tick()) != (best.moves.len(), best.final_tick) || !bounds.contains(&best.bound_tick) {
             return Err(invalid("a line or a bound of another game"));

@@ -229,7 +229,7 @@ fn check_beam(maps: u64, rounds: usize) -> (usize, u16) {
             let mut meter = BudgetMeter::new(Budget::ticks(5_000));
             let Some(moves) = beam.advance(&model, &knowledge, longest_tick, &mut meter) else { continue };
             let mut state = root.clone();
-            assert_eq!(world.play_moves(&mut state, &moves), moves.len(), "map {index}");
+            assert_eq!(world.play(&mut state, &moves), moves.len(), "map {index}");
             assert!(!state.is_caught() && state.tick() >= longest_tick, "map {index}: alive in tick {}", state.tick());
             longest_tick = state.tick() + 1;
             lines += 1;

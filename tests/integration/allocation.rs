@@ -57,7 +57,7 @@ fn play(world: &World, commands: &[Vec<Action>], ticks: usize) -> u64 {
     let start = world.start();
     let (mut state, mut checksum) = (start.clone(), 0);
     for command in commands.iter().cycle().take(ticks) {
-        if world.play_command(&mut state, command).is_err() {
+        if world.step_command(&mut state, command).is_err() {
             state.clone_from(&start);
         }
         let copy = state.clone();
@@ -88,7 +88,7 @@ fn with_more_threats_only_cloning_allocates() {
     let mut state = world.start();
     let ((), allocated) = measure(|| {
         for command in &commands {
-            let _ = world.play_command(&mut state, command);
+            let _ = world.step_command(&mut state, command);
             std::hint::black_box(world.fingerprint(&state));
         }
     });

@@ -134,13 +134,19 @@ fn steps(world: &World, from: u16, to: u16) -> i16 {
     if steps == UNREACHED { Shape::FAR_STEPS } else { steps as i16 }
 }
 
+/// The moves that are not blocked, also if the game is over.
+fn open_moves(world: &World, state: &State) -> Vec<Move> {
+    let tile = |player_move| world.tile_after(state, player_move);
+    Move::ALL.into_iter().filter(|&one| one == Move::Stay || tile(one) != tile(Move::Stay)).collect()
+}
+
 fn check_compact(world: &World, state: &State, found: &[i16]) {
     let player = world.player(state);
     let wait = (state.tick()..).position(|tick| world.clock().threats_move(tick)).expect("threats move eventually");
     assert_eq!(found[..Shape::CLEARANCE], [state.tick() as i16, wait as i16, player.x as i16, player.y as i16]);
     let tile = |position| world.graph().tile(position).expect("a street");
     let threats: Vec<_> = world.threats(state).collect();
-    let open: Vec<Move> = world.moves(state).collect();
+    let open = open_moves(world, state);
     for player_move in Move::ALL {
         let clearance = if open.contains(&player_move) {
             let next = world.tile_after(state, player_move);
@@ -254,7 +260,7 @@ fn windows_features_and_masks_agree_with_slow_implementations() {
             let world = batch.world(game);
             check_window(world, state, SIDE, &windows[game * window..][..window]);
             check_features(world, state, &features[game * Shape::FEATURES..][..Shape::FEATURES]);
-            let open: Vec<Move> = world.moves(state).collect();
+            let open = open_moves(world, state);
             assert_eq!(masks[game * 5..][..5], Move::ALL.map(|player_move| i8::from(open.contains(&player_move))));
             checked_moves += open.len();
         }
@@ -302,11 +308,11 @@ fn life(world: &World, state: &State, ticks: u16) -> i16 {
 fn check_features(world: &World, state: &State, found: &[i16]) {
     let pace = |tick: u16| {
         let wait = (tick..).position(|tick| world.clock().threats_move(tick)).expect("threats move eventually");
-        (wait as i16, i16::from(world.clock().period_ticks_at(tick - 1)))
+        (wait as i16, i16::from(world.clock().period_ticks_at(tick)))
     };
     let (wait, period) = pace(state.tick());
     assert_eq!(found[..Shape::FEATURES_HEADER], [state.tick() as i16, wait, period]);
-    let open: Vec<Move> = world.moves(state).filter(|_| !state.is_over()).collect();
+    let open: Vec<Move> = world.legal_moves(state).collect();
     for (player_move, found) in
         Move::ALL.iter().zip(found[Shape::FEATURES_HEADER..].chunks_exact(Shape::FEATURES_ACTION))
     {

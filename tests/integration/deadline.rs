@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common;
 use getaway::game::{Rules, World};
-use getaway::planner::{NAMES, by_name};
+use getaway::planner::{by_name, names};
 use getaway::search::{Budget, ManualTimeSource, TimeSource, install};
 
 const DECISIONS: usize = 12;
@@ -21,7 +21,7 @@ fn every_planner_stops_at_the_first_reading_past_its_deadline() {
     let map = maps.iter().find(|map| map.name == "metropolis").expect("our largest map");
     let world = World::new(&map.layout, &Rules::BLITZ_2025).expect("a map within the limits");
     let expressions = ["step(lookahead(select(1, simulate)))", "repeat(1000000, simulate(greedy, 10))"];
-    for name in NAMES.into_iter().map(|(name, _)| name).chain(expressions) {
+    for name in names().map(|(name, _)| name).chain(expressions) {
         for time in [0, 5].map(Duration::from_millis) {
             let mut planner = by_name(name, 1).expect("a planner");
             let mut state = world.start();

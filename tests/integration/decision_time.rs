@@ -12,7 +12,7 @@ use getaway::bot::{Bot, BotOptions};
 use getaway::game::{LAST_TICK, Layout, MAX_THREATS, Position, Rules, Spawn, Style, Tile, World};
 use getaway::inference::variant;
 use getaway::map::{GeneratorKind, GeneratorOptions, MAX_SIDE, generate_nth};
-use getaway::planner::{NAMES, by_name};
+use getaway::planner::{by_name, names};
 use getaway::search::{Budget, Generator, TimeSource, install};
 use getaway::solve::{Solver, SolverOptions};
 
@@ -183,7 +183,7 @@ fn play(seed: u64, maps: &Maps, kept: &mut Option<Bot>, report: &mut DecisionTim
             gap,
             last: last.map(|(disturbance, tick)| (disturbance, server.tick() - tick)),
             source: decision.source.name(),
-            learnt: decision.learnt.iter().map(ToString::to_string).collect(),
+            learnt: decision.learnt.clone(),
         });
         server.play(decision.player_move);
     }
@@ -313,7 +313,7 @@ fn every_planner_keeps_to_its_budget_on_the_largest_maps() {
     let mut late = Vec::new();
     for (map, world) in largest_worlds() {
         let threats: Vec<_> = world.threats(&world.start()).collect();
-        for name in NAMES.into_iter().map(|(name, _)| name).chain(others) {
+        for name in names().map(|(name, _)| name).chain(others) {
             for tick in [1, 1000] {
                 let longest = || {
                     let mut planner = by_name(name, 1).expect("a planner");

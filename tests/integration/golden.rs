@@ -81,7 +81,7 @@ fn record(name: &str, rules: &Rules, plan_width: usize) -> Trace {
         };
         // JSON has no infinite numbers and no NaN, so the command is played as JSON stores it.
         let command: Vec<Action> = serde_json::from_str(&line_of(&command)).expect("a list of actions");
-        world.play_command(&mut state, &command).expect("the models end a game together");
+        world.step_command(&mut state, &command).expect("the models end a game together");
         game.step(&command);
         trace.ticks.push(TraceTick { actions: Some(command), ..Model::observe(&game) });
     }

@@ -13,7 +13,7 @@ use getaway::solve::{Solver, SolverOptions};
 const MAPS: [&str; 4] = ["roundabout", "old-town", "harbour", "market-square"];
 
 fn maps() -> Vec<Map> {
-    let library = MapLibrary::with_bundled(&[] as &[&str]);
+    let library = MapLibrary::default();
     MAPS.iter().map(|name| library.find(name).expect("a bundled map")).collect()
 }
 
@@ -239,7 +239,7 @@ fn unknown_words_are_assigned_their_styles() {
 
 #[test]
 fn refuted_style_is_replaced_in_the_same_tick() {
-    let map = MapLibrary::with_bundled(&[] as &[&str]).find("crossroads").expect("a bundled map");
+    let map = MapLibrary::default().find("crossroads").expect("a bundled map");
     let mut truth = Rules { shark_view: View::Present, hawk_posts: 11, ..Rules::BLITZ_2025 };
     truth.wire.style_names = StyleNames::Unknown;
     let world = World::new(&map.layout, &truth).expect("a map");
@@ -341,7 +341,7 @@ fn reported_phase_counts_even_if_another_game_ends_before_it() {
 #[test]
 fn words_of_a_server_are_told_apart_by_all_games() {
     let rules: Rules = serde_json::from_str(r#"{"wire": {"style_names": "unknown"}}"#).unwrap();
-    let library = MapLibrary::with_bundled(&[] as &[&str]);
+    let library = MapLibrary::default();
     // The games are short, so several styles explain the moves of some threats in each of them.
     for names in [["market-square", "harbour", "snail"], ["old-town", "twin-bridges", "snail"]] {
         let worlds = names.map(|name| World::new(&library.find(name).unwrap().layout, &rules).unwrap());
@@ -372,7 +372,7 @@ fn words_of_a_server_are_told_apart_by_all_games() {
 
 #[test]
 fn short_games_leave_words_open() {
-    let library = MapLibrary::with_bundled(&[] as &[&str]);
+    let library = MapLibrary::default();
     let names = ["crossroads", "snail", "market-square", "old-town", "harbour", "twin-bridges", "roundabout"];
     let (mut wrong, mut certain, mut known, mut open) = (Vec::new(), 0, 0, 0);
     for (seed, walk) in (0..4 * variants()).map(|seed| (seed, seed)).chain([GAME_OF_PICKS]) {

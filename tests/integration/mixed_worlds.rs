@@ -33,7 +33,7 @@ fn assert_valid(world: &World, state: &State) {
     let twin = world.state_at(state.tick(), world.player(state), &threats).expect("positions of this world");
     assert_eq!(world.threats(&twin).collect::<Vec<_>>(), threats);
     assert_eq!((twin.tick(), world.player(&twin)), (state.tick(), world.player(state)));
-    for from in world.moves(state).filter_map(Move::direction) {
+    for from in world.legal_moves(state).filter_map(Move::direction) {
         assert!(world.layout().is_open(world.player(state).towards(from)));
     }
 }

@@ -13,7 +13,7 @@ fn for_each_tick(mut see: impl FnMut(&World, &State, Move, &State)) {
             let mut random = Generator::from_seed(seed);
             let mut state = world.start();
             while !state.is_over() {
-                let moves: Vec<Move> = world.moves(&state).collect();
+                let moves: Vec<Move> = world.legal_moves(&state).collect();
                 let player_move = moves[random.below(moves.len())];
                 let before = state.clone();
                 world.step_unchecked(&mut state, player_move);
@@ -82,8 +82,8 @@ fn assert_same_game(one: &World, other: &World) {
     let mut random = Generator::from_seed(5);
     let (mut state, mut twin) = (one.start(), other.start());
     while !state.is_over() {
-        let moves: Vec<Move> = one.moves(&state).collect();
-        assert_eq!(moves, other.moves(&twin).collect::<Vec<_>>());
+        let moves: Vec<Move> = one.legal_moves(&state).collect();
+        assert_eq!(moves, other.legal_moves(&twin).collect::<Vec<_>>());
         let player_move = moves[random.below(moves.len())];
         one.step_unchecked(&mut state, player_move);
         other.step_unchecked(&mut twin, player_move);

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::common;
 use getaway::game::{Action, Direction, LAST_TICK, Layout, Move, POINTS_PER_TICK, Rules, State, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
-use getaway::planner::{CautiousRules, Choice, NAMES, ObservedThreat, Planner, Source, by_name};
+use getaway::planner::{CautiousRules, Choice, ObservedThreat, Planner, Source, by_name, names};
 use getaway::search::Budget;
 use getaway::solve::{Outcome, Solver, SolverOptions};
 use getaway_reference as reference;
@@ -25,7 +25,11 @@ fn play(world: &World, planner: &mut dyn Planner, state: &mut State, limit: Budg
     let mut choices = Vec::new();
     while !state.is_over() && choices.len() < ticks {
         let choice = planner.decide(world, state, limit).expect("a move");
-        assert!(world.moves(state).any(|legal| legal == choice.player_move), "{choice:?} in tick {}", state.tick());
+        assert!(
+            world.legal_moves(state).any(|legal| legal == choice.player_move),
+            "{choice:?} in tick {}",
+            state.tick()
+        );
         world.step_unchecked(state, choice.player_move);
         choices.push(choice);
     }
@@ -41,7 +45,7 @@ fn score(world: &World, name: &str, seed: u64, limit: Budget) -> u32 {
 
 fn all_planners() -> impl Iterator<Item = &'static str> {
     let expressions = ["step(repeat(3, select(1, simulate(greedy, 30))))", "lookahead(simulate)"];
-    NAMES.into_iter().map(|(name, _)| name).chain(expressions)
+    names().map(|(name, _)| name).chain(expressions)
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn writer_matches_messages_throughout_a_game() {
     while !state.is_over() {
         let message = GameMessage::of(&world, &state, "a \"team\"");
         assert_eq!(writer.write(&state), serde_json::to_string(&message).unwrap());
-        world.play_command(&mut state, &[]).unwrap();
+        world.step_command(&mut state, &[]).unwrap();
     }
 }
 

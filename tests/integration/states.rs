@@ -62,10 +62,10 @@ fn clone_is_equal_and_independent() {
 fn checked_moves_are_played_or_change_nothing() {
     for (world, states) in random_games(300..320) {
         for state in &states {
-            let possible: Vec<Move> = world.moves(state).collect();
+            let possible: Vec<Move> = world.legal_moves(state).collect();
             for player_move in Move::ALL {
                 let mut next = state.clone();
-                let result = world.play(&mut next, player_move);
+                let result = world.step(&mut next, player_move);
                 let expected = match player_move.direction() {
                     _ if state.is_over() => Err(PlayError::GameOver),
                     Some(direction) if !possible.contains(&player_move) => Err(PlayError::Blocked(direction)),
@@ -82,11 +82,11 @@ fn checked_moves_are_played_or_change_nothing() {
 fn game_plays_in_a_world_of_its_own() {
     let layout = Layout::parse("P..B").unwrap();
     let mut game = Game::new(&layout, &Rules::BLITZ_2025).unwrap();
-    assert_eq!(game.play_command(&[Action::Move(Direction::Left)]), Ok(Move::Stay));
+    assert_eq!(game.step_command(&[Action::Move(Direction::Left)]), Ok(Move::Stay));
     while !game.state().is_over() {
-        game.play(Move::Stay).unwrap();
+        game.step(Move::Stay).unwrap();
     }
-    assert_eq!((game.play(Move::Stay), game.play_command(&[])), (Err(PlayError::GameOver), Err(PlayError::GameOver)));
+    assert_eq!((game.step(Move::Stay), game.step_command(&[])), (Err(PlayError::GameOver), Err(PlayError::GameOver)));
     assert_eq!(game.score(), game.world().score(game.state()));
 }
 
@@ -207,7 +207,7 @@ fn successors_are_the_moves_played() {
                 assert!(successors.is_empty());
                 continue;
             }
-            assert!(successors.iter().map(|&(player_move, _)| player_move).eq(world.moves(state)));
+            assert!(successors.iter().map(|&(player_move, _)| player_move).eq(world.legal_moves(state)));
             for (player_move, next) in successors {
                 let mut stepped = state.clone();
                 world.step_unchecked(&mut stepped, player_move);
@@ -223,11 +223,11 @@ fn played_moves_stop_where_the_game_ends() {
         let end = states.last().expect("the first state");
         let plan = surviving_plan(&world, 8, 0);
         let mut state = world.start();
-        let played = world.play_moves(&mut state, &plan);
+        let played = world.play(&mut state, &plan);
         assert_eq!(played, usize::from(state.tick() - 1).min(plan.len()));
-        let rest = world.play_moves(&mut state, &[Move::Stay; 3000]);
+        let rest = world.play(&mut state, &[Move::Stay; 3000]);
         assert!(state.is_over() && rest < 3000);
-        assert_eq!(world.play_moves(&mut state, &plan), 0, "a game that is over has no next tick");
+        assert_eq!(world.play(&mut state, &plan), 0, "a game that is over has no next tick");
         assert_ne!(state.status(), Status::Running);
         assert_eq!(end.status() == Status::Running, !end.is_over());
         assert_eq!(state.status() == Status::Complete, state.tick() == 2001);

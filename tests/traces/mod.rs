@@ -58,7 +58,7 @@ impl Model for FastModel {
     }
 
     fn step(&mut self, actions: &[Action]) {
-        self.world.play_command(&mut self.state, actions).expect("a trace ends with its game");
+        self.world.step_command(&mut self.state, actions).expect("a trace ends with its game");
     }
 
     fn observe(&self) -> TraceTick {

@@ -203,11 +203,7 @@ fn play(world: &World, options: BotOptions, changed: &[Parameter], traces: bool)
             }
         }
         if traces && !decision.learnt.is_empty() {
-            println!(
-                "  {}: learnt: {}",
-                decision.tick,
-                decision.learnt.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-            );
+            println!("  {}: learnt: {}", decision.tick, decision.learnt.join("; "));
         }
         world.step_unchecked(&mut state, decision.player_move);
     }
@@ -257,7 +253,7 @@ fn settings() -> Result<Settings, Box<dyn Error>> {
         maps: Vec::new(),
         stride: 1,
     };
-    let ours = MapLibrary::with_bundled(&[] as &[&str]);
+    let ours = MapLibrary::default();
     for name in OURS {
         settings.maps.push(ours.find(name)?);
     }

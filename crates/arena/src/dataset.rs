@@ -324,7 +324,7 @@ impl Dataset {
         let (mut states, mut state) = (Vec::new(), world.start());
         while !state.is_over() {
             let player_move = if random.below(1000) < self.options.random_moves_permille as usize {
-                let moves: Vec<Move> = world.moves(&state).collect();
+                let moves: Vec<Move> = world.legal_moves(&state).collect();
                 moves[random.below(moves.len())]
             } else {
                 let choice = player.decide(world, &state, options.budget).map_err(|source| {

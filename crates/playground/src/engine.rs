@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use getaway::files;
 use getaway::game::{Layout, Move, Plan, Rules, State, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, Map, decode_layout, encode_layout, generate};
-use getaway::planner::{NAMES, PlannerSpec, PlannerSpecError, signature};
+use getaway::planner::{PlannerSpec, PlannerSpecError, names, signature};
 use getaway::protocol::to_json;
 use getaway::search::Budget;
 use getaway::solve::{Certificate, CertificateError, Solution, Solver, SolverOptions};
@@ -198,7 +198,7 @@ impl Engine {
     }
 
     fn start(&self) -> Result<Vec<u8>, String> {
-        let planners = NAMES.into_iter().map(|(name, about)| PlannerName { name, about }).collect();
+        let planners = names().map(|(name, about)| PlannerName { name, about }).collect();
         let (opening, game) = match &self.games {
             Games::None => ("demo", None),
             Games::Start(game) => ("game", Some(&**game)),
@@ -300,7 +300,7 @@ fn state_at(arguments: &Arguments) -> Result<(World, State), String> {
     let mut state = world.start();
     let moves =
         game.moves.get(..index).ok_or_else(|| format!("position {index}: expected 0 to {}", game.moves.len()))?;
-    world.play_moves(&mut state, moves);
+    world.play(&mut state, moves);
     Ok((world, state))
 }
 

@@ -113,8 +113,8 @@ impl Play<'_> {
         wire.left = self.disconnect.as_ref().map(|(_, disconnect)| disconnect.reason.clone());
         self.game.live.note(&wire);
         self.record(frame, &actions, wire);
-        // `World::play_command` fails only if the game is over, which the caller checks before each tick.
-        let _ = self.game.world.play_command(&mut self.state, &actions);
+        // `World::step_command` fails only if the game is over, which the caller checks before each tick.
+        let _ = self.game.world.step_command(&mut self.state, &actions);
         if self.disconnect.is_none() && !self.state.is_over() && !self.game.delay.is_zero() {
             sleep(self.game.delay);
         }

@@ -142,7 +142,7 @@ fn main() -> ExitCode {
         proven += usize::from(analysis.is_proven);
         let index = usize::from(tick) - 1;
         let mut state = states[index].clone();
-        world.play_moves(&mut state, line);
+        world.play(&mut state, line);
         if state.tick() != LAST_TICK + 1 {
             failed += 1;
             println!("FAILED: {id}: the line from tick {tick} on ends at tick {}", state.tick());

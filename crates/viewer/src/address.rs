@@ -29,7 +29,7 @@ const JSON_BYTES_MAX: u64 = 256 << 10;
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255];
 
 static BUNDLED: LazyLock<Vec<Map>> = LazyLock::new(|| {
-    let entries = MapLibrary::with_bundled([""; 0]).list().unwrap_or_default();
+    let entries = MapLibrary::default().list().unwrap_or_default();
     entries.iter().filter_map(|entry| entry.load().ok()).collect()
 });
 
@@ -159,7 +159,7 @@ fn read(address: &str) -> Result<Position, String> {
     let game = Game { name: content.name, map, rules, moves };
     let world = game.world()?;
     let mut state = world.start();
-    if world.play_moves(&mut state, &game.moves) < game.moves.len() {
+    if world.play(&mut state, &game.moves) < game.moves.len() {
         return Err("it has moves after the end of the game".to_owned());
     }
     let is_canonical = tick.bytes().all(|byte| byte.is_ascii_digit()) && !tick.starts_with('0');
@@ -193,7 +193,7 @@ mod tests {
             let map = generate(&options, u64::from(seed % 40)).expect("a map");
             let world = World::new(&map.layout, &rules).expect("a world");
             let moves = random_moves(seed.into());
-            let count = world.play_moves(&mut world.start(), &moves);
+            let count = world.play(&mut world.start(), &moves);
             let game = Game { moves: Plan::from(&moves[..count]), ..Game::on(map, rules) };
             Position { index: count / 2, game }
         })
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn bundled_maps_are_named_and_not_repeated() {
-        let map = MapLibrary::with_bundled([""; 0]).find("snail").expect("a map");
+        let map = MapLibrary::default().find("snail").expect("a map");
         let address = encode(&Position { game: Game::on(map, Rules::BLITZ_2025), index: 0 }).expect("an address");
         assert!(address.len() < 80, "{address}");
     }

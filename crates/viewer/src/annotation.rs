@@ -184,7 +184,7 @@ fn deadly(world: &World, state: &State) -> Vec<Position> {
 }
 
 fn has_single_safe_move(world: &World, state: &State) -> bool {
-    let moves: Vec<_> = world.moves(state).collect();
+    let moves: Vec<_> = world.legal_moves(state).collect();
     let survives = |player_move| !world.after(state, player_move).is_caught();
     moves.len() >= 3 && moves.into_iter().filter(|&player_move| survives(player_move)).count() == 1
 }

@@ -35,7 +35,7 @@ impl Game {
         let followed = log.ticks.iter().take_while(|tick| tick.is_exact);
         let moves: Vec<_> = followed.map_while(|tick| tick.played).collect();
         let mut state = log.world.start();
-        let count = log.world.play_moves(&mut state, &moves);
+        let count = log.world.play(&mut state, &moves);
         Some(Self {
             name: log.title().chars().take(NAME_CHARS_MAX).collect(),
             map: log.world.layout().clone(),

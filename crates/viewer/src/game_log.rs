@@ -232,7 +232,7 @@ impl GameLog {
         let (played, mut next) = if world.player(&predicted) == found || missed > 0 {
             (commanded, predicted)
         } else {
-            let mut others = world.moves(state).map(|player_move| (player_move, world.after(state, player_move)));
+            let mut others = world.legal_moves(state).map(|player_move| (player_move, world.after(state, player_move)));
             others.find(|(_, next)| world.player(next) == found).unwrap_or((commanded, predicted))
         };
         // The player is assumed to stay in ticks whose messages are missing.

@@ -299,7 +299,7 @@ mod tests {
         let world = World::new(&Layout::parse(drawing).expect("a drawing"), &rules).expect("a map");
         let mut states = vec![world.start()];
         while let Some(state) = states.last().filter(|state| !state.is_over() && states.len() < 300) {
-            let moves: Vec<Move> = world.moves(state).collect();
+            let moves: Vec<Move> = world.legal_moves(state).collect();
             states.push(world.after(state, moves[states.len() / 3 % moves.len()]));
         }
         (world, states)

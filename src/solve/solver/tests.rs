@@ -34,7 +34,7 @@ fn bounds_only_come_down_and_lines_only_grow() {
         assert!(solution.final_tick >= last.final_tick && solution.bound_tick <= last.bound_tick);
         assert!(solution.final_tick <= solution.bound_tick);
         let mut state = root.clone();
-        assert_eq!(world.play_moves(&mut state, &solution.moves), solution.moves.len());
+        assert_eq!(world.play(&mut state, &solution.moves), solution.moves.len());
         assert_eq!(state.tick(), solution.final_tick);
         last = solution;
     }
@@ -115,11 +115,11 @@ fn verdicts_agree_with_playing_every_line() {
             for _ in 0..12 {
                 let verdicts = judge_moves(&world, &state, SolverOptions::default(), Budget::ticks(200_000));
                 let moves: Vec<Move> = verdicts.iter().map(|verdict| verdict.player_move).collect();
-                let expected: Vec<Move> = world.moves(&state).filter(|_| !state.is_over()).collect();
+                let expected: Vec<Move> = world.legal_moves(&state).collect();
                 assert_eq!(moves, expected);
                 for Verdict { player_move, solution } in &verdicts {
                     let mut end = state.clone();
-                    assert_eq!(world.play_moves(&mut end, &solution.moves), solution.moves.len());
+                    assert_eq!(world.play(&mut end, &solution.moves), solution.moves.len());
                     assert_eq!((end.tick(), solution.moves.first()), (solution.final_tick, Some(player_move)));
                     let horizon = state.tick() + 9;
                     let known = longest(&world, &world.after(&state, *player_move), horizon);
@@ -155,7 +155,7 @@ fn solver_in_play_ends_without_a_line() {
     let mut state = world.start();
     while state.tick() < 6 && !state.is_over() {
         let best = solver.solve(&world, &state, Budget::ticks(200_000));
-        let other = world.moves(&state).find(|other| best.moves.first() != Some(other)).expect("two moves");
+        let other = world.legal_moves(&state).find(|other| best.moves.first() != Some(other)).expect("two moves");
         world.step_unchecked(&mut state, other);
     }
 }

@@ -144,7 +144,7 @@ fn play(
             Answer::Decision(decision) => {
                 let &Decision { source, planned_tick, mispredictions, elapsed, ref learnt, .. } = decision;
                 let (ms, source) = (milliseconds(elapsed), source.name().to_owned());
-                let learnt = learnt.iter().map(ToString::to_string).collect();
+                let learnt = learnt.clone();
                 answers_ms.push(ms);
                 notes.decision = Some(Box::new(DecisionNotes { ms, source, planned_tick, mispredictions, learnt }));
                 action = decision.action();
@@ -184,7 +184,7 @@ fn play(
         sources: record.sources,
         mispredictions: record.mispredictions,
         external: record.external,
-        learnt: learnt.iter().map(ToString::to_string).collect(),
+        learnt,
         saved: args.save.clone().filter(|_| lost.is_none()),
     };
     Ok((report, state.status(), lost))

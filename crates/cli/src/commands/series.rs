@@ -209,7 +209,7 @@ impl<'a> SeriesRun<'a> {
     }
 
     /// Returns the command that plays `game` again. With a time limit, the game may differ.
-    fn replay_command(&self, map: usize, game: &GameRecord) -> String {
+    fn restep_command(&self, map: usize, game: &GameRecord) -> String {
         let (args, budget) = (&self.args.games, game.budget);
         let map = args.map_names.get(map).unwrap_or(&self.series.maps[map].name);
         let limits =
@@ -294,7 +294,7 @@ impl<'a> SeriesRun<'a> {
         let command_of = |index: usize| {
             // `getaway play` cannot reproduce the games of external bots.
             let game = self.games[index].as_ref().filter(|game| game.external.is_none())?;
-            Some(self.replay_command(self.series.key(index).map, game))
+            Some(self.restep_command(self.series.key(index).map, game))
         };
         let replays = report_replays(&self.series, &self.games, &self.args.games)?;
         let page = report(&self.series, &self.games, judgement, Some(&replays), text, command_of);

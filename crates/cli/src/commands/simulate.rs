@@ -38,7 +38,7 @@ pub(crate) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl 
         for what in mistakes.add_actions(state.tick().into(), &command) {
             note(&format!("line {line}: ignored {what} (reported once)"));
         }
-        if world.play_command(&mut state, &command).is_err() {
+        if world.step_command(&mut state, &command).is_err() {
             break;
         }
         write_line(&mut *out, &TraceTick::of_state(&world, &state))?;

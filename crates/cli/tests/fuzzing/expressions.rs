@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use getaway::game::{Layout, Rules, World};
-use getaway::planner::{NAMES, by_name};
+use getaway::planner::{by_name, names};
 use getaway::search::{Budget, Expression};
 use getaway_reference::lockstep::Dice;
 
@@ -76,7 +76,7 @@ fn check(text: &str) -> Result<bool, String> {
             Err(format!("an error position beyond the end: {error}"))
         }
         Err(error) if error.to_string().contains('\n') => Err(format!("a multi-line error: {error}")),
-        Err(_) if NAMES.iter().any(|(name, _)| text.trim_start().starts_with(name)) => Ok(false),
+        Err(_) if names().any(|(name, _)| text.trim_start().starts_with(name)) => Ok(false),
         Err(_) if by_name(text, 1).is_ok() => Err("not an expression, but accepted as a planner".to_owned()),
         Err(_) => Ok(false),
     }

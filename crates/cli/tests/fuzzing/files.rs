@@ -155,7 +155,7 @@ fn game_lines(dice: &mut Dice) -> Vec<Value> {
         let actions = random_command(&world, &state, dice);
         let message: Value = serde_json::from_str(&writer.write(&state)).unwrap_or_default();
         lines.push(json!({"game_message": message, "actions": actions}));
-        if world.play_command(&mut state, &actions).is_err() || state.is_over() {
+        if world.step_command(&mut state, &actions).is_err() || state.is_over() {
             break;
         }
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use getaway::bot::{Bot, BotOptions};
 use getaway::game::{Layout, Move, Rules, World};
 use getaway::map::MapLibrary;
-use getaway::planner::NAMES;
+use getaway::planner::names;
 use getaway::protocol::GameMessage;
 use getaway::search::Budget;
 use getaway_reference::lockstep::{Dice, random_layout};
@@ -142,7 +142,7 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Counts, S
 }
 
 fn options(dice: &mut Dice, seed: u64) -> BotOptions {
-    let planner = if dice.one_in(2) { NAMES[dice.below(NAMES.len())].0 } else { "survival" };
+    let planner = if dice.one_in(2) { names().nth(dice.below(names().count())).unwrap().0 } else { "survival" };
     let is_unbounded = dice.one_in(25);
     let budget_ms = if is_unbounded { dice.pick(&[0, 1, 2, 5]) } else { dice.pick(&[0, 1, 10, 50]) };
     BotOptions {

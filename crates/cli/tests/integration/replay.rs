@@ -32,7 +32,7 @@ fn record(layout: &Layout, ticks: usize, mut drive: impl FnMut(&World, &State) -
         let actions = drive(&world, &state);
         let (frame, json) = (writer.write(&state), serde_json::to_string(&actions).unwrap());
         lines += &format!("{{\"game_message\":{frame},\"actions\":{json}}}\n");
-        if world.play_command(&mut state, &actions).is_err() || state.is_over() {
+        if world.step_command(&mut state, &actions).is_err() || state.is_over() {
             break;
         }
     }
@@ -40,7 +40,7 @@ fn record(layout: &Layout, ticks: usize, mut drive: impl FnMut(&World, &State) -
 }
 
 fn stroll(world: &World, state: &State) -> Vec<Action> {
-    let moves: Vec<Move> = world.moves(state).filter(|&m| m != Move::Stay).collect();
+    let moves: Vec<Move> = world.legal_moves(state).filter(|&m| m != Move::Stay).collect();
     let choice = moves.get(usize::from(state.tick() / 5 * 7) % moves.len().max(1));
     choice.and_then(|m| m.direction()).map(Action::Move).into_iter().collect()
 }
@@ -54,7 +54,7 @@ fn flee(world: &World, state: &State) -> Vec<Action> {
         let after = world.successors(state).map(|(_, next)| survival_ticks(world, &next, ticks - 1));
         1 + after.max().unwrap_or(0)
     }
-    let best = world.moves(state).max_by_key(|&m| {
+    let best = world.legal_moves(state).max_by_key(|&m| {
         // Break ties differently every 20 ticks, so that the player moves around.
         (
             survival_ticks(world, &world.after(state, m), LOOKAHEAD_TICKS),

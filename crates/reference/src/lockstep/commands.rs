@@ -75,10 +75,10 @@ mod tests {
         let world = World::new(&layout, &Rules::BLITZ_2025).unwrap();
         let (mut state, mut dice) = (world.start(), Dice::from_seed(3));
         while !state.is_over() {
-            let moves: Vec<Move> = world.moves(&state).collect();
+            let moves: Vec<Move> = world.legal_moves(&state).collect();
             let wanted = dice.pick(&moves);
             let command = disguise(wanted, &world, &state, &mut dice);
-            assert_eq!(world.play_command(&mut state, &command), Ok(wanted), "{command:?}");
+            assert_eq!(world.step_command(&mut state, &command), Ok(wanted), "{command:?}");
         }
     }
 

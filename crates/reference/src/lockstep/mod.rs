@@ -159,7 +159,7 @@ impl GamePair<'_> {
             self.compare_action(index, action, coverage)?;
         }
         let before = self.reference.player;
-        let player_move = self.world.play_command(&mut self.state, command);
+        let player_move = self.world.step_command(&mut self.state, command);
         self.reference.step(command);
         let step = Direction::ALL.into_iter().find(|&d| before.towards(d) == self.reference.player);
         same("the player's move", player_move, Ok(step.map_or(Move::Stay, Move::from)))?;
@@ -178,7 +178,7 @@ impl GamePair<'_> {
     fn compare_moves(&self) -> Result<(), Difference> {
         let open = |&direction: &Direction| matches!(self.reference.try_action(&Action::Move(direction)), Ok(Some(_)));
         let open = Direction::ALL.into_iter().filter(open).map(Move::from).chain([Move::Stay]);
-        let found: Vec<Move> = self.world.moves(&self.state).collect();
+        let found: Vec<Move> = self.world.legal_moves(&self.state).collect();
         same("moves", found, open.collect())
     }
 
@@ -230,7 +230,7 @@ impl GamePair<'_> {
         let (state, reference) = (self.state.clone(), self.reference.clone());
         let command = Direction::ALL.map(Action::Move);
         self.reference.step(&command);
-        same("a tick after the end", self.world.play_command(&mut self.state, &command), Err(PlayError::GameOver))?;
+        same("a tick after the end", self.world.step_command(&mut self.state, &command), Err(PlayError::GameOver))?;
         same("the state after the end", self.state == state, self.reference == reference)?;
         self.compare()
     }

@@ -34,7 +34,7 @@ fn expand(world: &World, beam: &[State]) -> Vec<(State, Step)> {
     let mut known = HashSet::new();
     let mut survivors = Vec::new();
     for (parent, state) in (0..).zip(beam) {
-        for player_move in world.moves(state) {
+        for player_move in world.legal_moves(state) {
             let next = world.after(state, player_move);
             if !next.is_caught() && known.insert(world.fingerprint(&next)) {
                 survivors.push((next, (parent, player_move)));

@@ -236,7 +236,7 @@ pub fn play_along(server: &Running, map: &Map, rules: &Rules) -> (u32, u16) {
         assert_eq!(frame, writer.write(&state), "{}, tick {}", map.name, state.tick());
         let actions = drive(state.tick().into());
         client.command(state.tick().into(), serde_json::to_value(&actions).unwrap());
-        world.play_command(&mut state, &actions).unwrap();
+        world.step_command(&mut state, &actions).unwrap();
     }
     assert_eq!(client.closed(), (1000, "the game is over".to_owned()));
     (world.score(&state), state.tick())
@@ -245,7 +245,7 @@ pub fn play_along(server: &Running, map: &Map, rules: &Rules) -> (u32, u16) {
 pub fn score_without_bot(map: &Map) -> u32 {
     let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
     let mut state = world.start();
-    while world.play_command(&mut state, &[]).is_ok() {}
+    while world.step_command(&mut state, &[]).is_ok() {}
     world.score(&state)
 }
 

@@ -85,7 +85,8 @@ fn find_blunder(
     delay: u16,
     is_move: impl Fn(Move) -> bool,
 ) -> Option<(usize, Move)> {
-    let candidates = (from..states.len() - 1).flat_map(|index| world.moves(&states[index]).map(move |m| (index, m)));
+    let candidates =
+        (from..states.len() - 1).flat_map(|index| world.legal_moves(&states[index]).map(move |m| (index, m)));
     let mut candidates = candidates.filter(|&(_, player_move)| is_move(player_move));
     candidates.find(|&(index, player_move)| {
         let next = world.after(&states[index], player_move);
@@ -198,7 +199,7 @@ fn check(name: &str, world: &World, log: &GameLog, analysis: &Analysis, kind: Lo
     let index = usize::from(tick) - 1;
     let mut state = log.ticks[index].state.clone().unwrap();
     let line = analysis.line.as_ref().unwrap();
-    assert_eq!(world.play_moves(&mut state, line), line.len(), "{name}: the line is played to its end");
+    assert_eq!(world.play(&mut state, line), line.len(), "{name}: the line is played to its end");
     assert_eq!(state.status(), Status::Complete, "{name}: the line survives");
     let next = log.ticks.get(index + 1).map_or(log.last.as_ref(), |tick| tick.state.as_ref()).unwrap();
     assert!(is_doomed(world, next), "{name}: exhaustive search finds no surviving line from the next tick on");
@@ -316,7 +317,7 @@ fn loss_in_the_last_tick_is_explained() {
         .find_map(|seed| {
             let (moves, states) = surviving_game(&world, seed);
             let last = usize::from(LAST_TICK) - 2;
-            let fatal = world.moves(&states[last]).find(|&m| world.after(&states[last], m).is_caught())?;
+            let fatal = world.legal_moves(&states[last]).find(|&m| world.after(&states[last], m).is_caught())?;
             Some(((last, fatal), states, moves))
         })
         .expect("a seed for which some move of tick 1999 is fatal");

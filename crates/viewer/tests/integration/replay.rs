@@ -15,7 +15,7 @@ fn random_walk(world: &World, ticks: usize) -> (Vec<State>, Vec<Move>) {
     let mut number = 12345_u32;
     while let Some(state) = states.last().filter(|state| !state.is_over() && moves.len() < ticks) {
         number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let open: Vec<Move> = world.moves(state).collect();
+        let open: Vec<Move> = world.legal_moves(state).collect();
         let player_move = open[(number >> 16) as usize % open.len()];
         let next = world.after(state, player_move);
         moves.push(player_move);
@@ -34,7 +34,7 @@ fn deadly_tiles_are_those_where_a_move_is_fatal() {
             let replay = Replay::of_states(&map.name, "", &world, &states);
             for (state, frame) in states.iter().zip(&replay.frames).filter(|(state, _)| !state.is_over()) {
                 let deadly = &frame.annotation.as_ref().unwrap().deadly;
-                for player_move in world.moves(state) {
+                for player_move in world.legal_moves(state) {
                     let next = world.after(state, player_move);
                     let tile = world.player(&next);
                     assert_eq!(deadly.contains(&tile), next.is_caught(), "{}, {}, {tile}", map.name, state.tick());
