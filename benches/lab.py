@@ -138,7 +138,7 @@ def main() -> None:
     print(f"single environment / CartPole: {best['make getaway/Chase-v0'] / best['make CartPole-v1']:.2f}")
 
     game = getaway.Game(options.maps[0])
-    plan = getaway.solve(game, time_limit_ms=10_000).moves
+    plan = getaway.solve(game, budget_ms=10_000).moves
 
     def whole_game(call: int) -> None:
         game.reset()

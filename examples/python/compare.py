@@ -28,7 +28,7 @@ BEST_TICKS_BUDGET = 3_000_000
 
 def best_tick(map: getaway.Map, *, no_jump: bool) -> float:
     """Returns the final tick of the map's best game, or NaN if no game is proven to be the best."""
-    solution = getaway.solve(map, no_jump=no_jump, budget_ticks=BEST_TICKS_BUDGET, time_limit_ms=3_600_000)
+    solution = getaway.solve(map, no_jump=no_jump, budget_ticks=BEST_TICKS_BUDGET)
     return solution.final_tick if solution.is_optimal else float("nan")
 
 

@@ -97,7 +97,7 @@ def planner_ticks(planner: str, games: list[getaway.Game]) -> npt.NDArray[np.int
     ticks = []
     for start in games:
         game = start.copy()
-        getaway.Bot(planner, budget_ms=60_000, budget_ticks=2000).play(game)
+        getaway.Bot(planner, budget_ticks=2000).play(game)
         ticks.append(game.tick)
     return np.array(ticks)
 

@@ -33,7 +33,7 @@ from getaway._getaway import (
     planners,
     signature,
 )
-from getaway.values import Decision, Move, Rules, Solution, Style, Threat, Verdict, Verdicts
+from getaway.values import Decision, MapLike, Move, Planner, Rules, Solution, Style, Threat, Verdict, Verdicts
 
 try:
     from getaway._getaway import Batch, Replay, Solver, judge_moves, solve
@@ -46,7 +46,9 @@ __all__ = [
     "Decision",
     "Game",
     "Map",
+    "MapLike",
     "Move",
+    "Planner",
     "Replay",
     "Rules",
     "Solution",

@@ -18,7 +18,7 @@ like `Game.rules`; rules that it omits have the server's values. `no_jump=True` 
 `no_jump`, whether or not `rules` is given.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any, Literal, TypeAlias, final
 
@@ -26,7 +26,9 @@ import numpy as np
 import numpy.typing as npt
 
 from getaway.values import Decision as Decision
+from getaway.values import MapLike as MapLike
 from getaway.values import Move as Move
+from getaway.values import Planner as Planner
 from getaway.values import Rules as Rules
 from getaway.values import Solution as Solution
 from getaway.values import Style as Style
@@ -40,7 +42,9 @@ __all__ = [
     "Decision",
     "Game",
     "Map",
+    "MapLike",
     "Move",
+    "Planner",
     "Replay",
     "Rules",
     "Solution",
@@ -62,9 +66,7 @@ __all__ = [
 
 _Action: TypeAlias = Move | int | str | dict[str, Any] | Sequence[dict[str, Any]] | None
 _Moves: TypeAlias = str | Iterable[Move | int | str]
-_Planner: TypeAlias = "str | Callable[[State], Move | int | str] | type"
 _Status: TypeAlias = Literal["running", "caught", "complete"]
-_MapLike: TypeAlias = str | PathLike[str] | Map
 
 __version__: str
 
@@ -81,10 +83,10 @@ class Bot:
             for each game, and may be instantiated again during a game, for example when the
             planner has failed.
         budget_ms: time per decision in milliseconds, including parsing the message, but not
-            converting a dict to JSON.
-        budget_ticks: limit on the simulated ticks per decision; makes games reproducible if
-            `budget_ms` is so large that the bot never runs out of time.
-        seed: the seed of the random number generator, from 0 to 2**64 - 1.
+            converting a dict to JSON; by default 75, or unlimited if `budget_ticks` is given.
+        budget_ticks: limit on the simulated ticks per decision; without `budget_ms`, games are
+            reproducible.
+        seed: the seed of the random number generator, from 0 to 2**128 - 1.
         no_jump: whether stepping onto a threat's tile loses (the no-jump variant).
         rules: a dict of the rules that differ from the server's.
 
@@ -95,9 +97,9 @@ class Bot:
 
     def __new__(
         cls,
-        planner: _Planner = "survival",
+        planner: Planner = "survival",
         *,
-        budget_ms: float = 75.0,
+        budget_ms: float | None = None,
         budget_ticks: int | None = None,
         seed: int = 0,
         no_jump: bool = False,
@@ -215,7 +217,7 @@ class State:
 
     def __new__(
         cls,
-        map: _MapLike | Game | State,
+        map: MapLike | Game | State,
         *,
         tick: int,
         player: tuple[int, int],
@@ -313,7 +315,7 @@ class Game:
     """
 
     def __new__(
-        cls, map: _MapLike | Game | State, *, no_jump: bool = False, rules: Rules | None = None, moves: _Moves = ""
+        cls, map: MapLike | Game | State, *, no_jump: bool = False, rules: Rules | None = None, moves: _Moves = ""
     ) -> Game: ...
 
     def step(self, action: _Action = None, /) -> Move:
@@ -434,7 +436,7 @@ class Batch:
 
     def __new__(
         cls,
-        maps: _MapLike | Game | State | Sequence[_MapLike | Game | State],
+        maps: MapLike | Game | State | Sequence[MapLike | Game | State],
         games: int | None = None,
         *,
         observation: str | None = "compact",
@@ -620,7 +622,7 @@ class Solver:
 
     def __new__(
         cls,
-        map: _MapLike | Game | State,
+        map: MapLike | Game | State,
         *,
         no_jump: bool = False,
         rules: Rules | None = None,
@@ -628,7 +630,7 @@ class Solver:
         memory_max_bytes: int = 268435456,
     ) -> Solver: ...
 
-    def solve(self, *, time_limit_ms: float = 1000.0, budget_ticks: int | None = None) -> Solution:
+    def solve(self, *, budget_ms: float | None = None, budget_ticks: int | None = None) -> Solution:
         """Improve the line and the bound.
 
         The search ends when it finds a line that survives, when it proves that no line is longer
@@ -637,7 +639,8 @@ class Solver:
         with Ctrl-C.
 
         Args:
-            time_limit_ms: time limit of this call in milliseconds.
+            budget_ms: time limit of this call in milliseconds; by default 1000, or none if
+                `budget_ticks` is given.
             budget_ticks: limit of this call in simulated ticks.
 
         Raises:
@@ -688,11 +691,11 @@ def planners() -> list[str]:
     """The names of the built-in planners."""
 
 def solve(
-    map: _MapLike | Game | State,
+    map: MapLike | Game | State,
     *,
     no_jump: bool = False,
     rules: Rules | None = None,
-    time_limit_ms: float = 1000.0,
+    budget_ms: float | None = None,
     budget_ticks: int | None = None,
     seed: int = 0,
     memory_max_bytes: int = 268435456,

@@ -6,7 +6,7 @@
         return "U"
 
     results = evaluate(["safest", upwards], ["roundabout", "snail"], samples=2)
-    results.frame().groupby("planner").score.mean()
+    results.to_frame().groupby("planner").score.mean()
 
 A planner is a name or an expression, as for `getaway.Bot`, or a callable that takes a
 `getaway.State` and returns a move. Each planner plays each map `samples` times. In each sample, all
@@ -20,18 +20,14 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
 import getaway
+from getaway import MapLike, Planner
 
 __all__ = ["Results", "battle", "evaluate"]
-
-Planner = str | Callable[[getaway.State], "getaway.Move | int | str"] | type
-"""A name, an expression, a callable, or a class that is instantiated for each game."""
-MapLike = str | PathLike[str] | getaway.Map
-"""A map: its name, its path, or the map itself."""
 
 _BUDGET_TICKS = 20_000
 
@@ -56,7 +52,7 @@ class Results:
     ) -> None:
         self.games, self.planners, self.match, self.sentence = games, planners, match, sentence
 
-    def frame(self, library: str | None = None) -> Any:
+    def to_frame(self, library: str | None = None) -> Any:
         """Return the games as a data frame, with one row per game.
 
         library: "pandas" or "polars"; by default pandas, or polars if pandas is not installed.

@@ -269,7 +269,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         state = options.get("state")
         if self._map is None:
             if state is not None:
-                self._use([getaway.Game(state)], [None])
+                self._use([getaway.Game(state.map, rules=state.rules)], [None])
             else:
                 self._use(*_boards(None, self._map_seed(seed), **self._rules))
         maps = len(self._best_ticks)

@@ -155,7 +155,7 @@ def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[geta
 def solved(map: getaway.Map, *, no_jump: bool = False, budget_ticks: int = _SOLVE_TICKS) -> Level | None:
     """Solve a map and return its level; None if the best tick is not proven within the budget and
     one hour."""
-    solution = getaway.solve(map, no_jump=no_jump, time_limit_ms=3_600_000, budget_ticks=budget_ticks)
+    solution = getaway.solve(map, no_jump=no_jump, budget_ticks=budget_ticks)
     if not solution.is_optimal or (solution.certificate is None and solution.final_tick <= 2000):
         return None
     return Level(map, no_jump, solution.final_tick, solution.moves, solution.certificate)

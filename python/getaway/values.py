@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypedDict
+
+from getaway._getaway import Map, State
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-__all__ = ["Decision", "Move", "Rules", "Solution", "Style", "Threat", "Verdict", "Verdicts"]
+__all__ = ["Decision", "MapLike", "Move", "Planner", "Rules", "Solution", "Style", "Threat", "Verdict", "Verdicts"]
 
 Style: TypeAlias = Literal["bull", "goldfish", "shark", "owl", "deer", "hawk"]
 """The rule by which a threat chooses its moves."""
+MapLike: TypeAlias = str | PathLike[str] | Map
+"""A map: its name, its path, or the map itself."""
+Planner: TypeAlias = str | Callable[[State], "Move | int | str"] | type
+"""A name, an expression, a callable, or a class that is instantiated for each game."""
 
 
 _Directions: TypeAlias = list[Literal["left", "right", "up", "down"]]
@@ -97,12 +106,8 @@ class Move(enum.IntEnum):
         return None if self is Move.STAY else {"type": f"MOVE_{self.name}"}
 
 
-def _short(moves: str) -> str:
-    return moves if len(moves) <= 24 else f"{moves[:16]}... ({len(moves)} moves)"
-
-
 class Threat(NamedTuple):
-    """A threat, with its memory and the seed of its next pick."""
+    """A threat, with its memory and the number of its picks."""
 
     style: Style
     """The style, which determines how the threat chooses its moves."""
@@ -110,8 +115,8 @@ class Threat(NamedTuple):
     """The position of the threat, (x, y)."""
     direction: Literal["left", "right", "up", "down"] = "up"
     """The direction of the threat's last step; before its first step, the initial direction."""
-    seed: int = 1
-    """The seed of the threat's next pick, which is pseudo-random."""
+    draws: int = 1
+    """The number of picks so far. The next pick has the seed `first_seed + draws`."""
     remembered: tuple[int, int] | None = None
     """For an owl: the player's position that the owl remembers from its last look."""
     seen: tuple[int, int] | None = None
@@ -126,7 +131,8 @@ class Threat(NamedTuple):
     player."""
 
 
-class Decision(NamedTuple):
+@dataclass(frozen=True)
+class Decision:
     """A decision of a bot."""
 
     tick: int
@@ -146,25 +152,20 @@ class Decision(NamedTuple):
     """New conclusions about the server's rules, as sentences; usually empty."""
 
 
-class Verdict(NamedTuple):
+@dataclass(frozen=True)
+class Verdict:
     """The verdict of `getaway.judge_moves` on a move."""
 
     outcome: Literal["survives", "doomed", "undecided"]
     """`survives` if a line was found that begins with the move and survives, `doomed` if it is
     proven that no such line exists, otherwise `undecided`."""
-    moves: str
+    moves: str = field(repr=False)
     """The longest line found that begins with the move, one letter per tick."""
     final_tick: int
     """The tick in which that line ends; 2001 if the player survives."""
     bound_tick: int
     """A proven upper bound on the final tick of every line that begins with the move; 2001 if no
     smaller bound is proven."""
-
-    def __repr__(self) -> str:
-        return (
-            f"Verdict({self.outcome!r}, moves={_short(self.moves)!r}, final_tick={self.final_tick}, "
-            f"bound_tick={self.bound_tick})"
-        )
 
 
 class Verdicts(NamedTuple):
@@ -180,13 +181,14 @@ class Verdicts(NamedTuple):
     the outcome is -1."""
 
 
-class Solution(NamedTuple):
-    """The result of `getaway.solve`. Its `repr` shortens the moves and omits the certificate."""
+@dataclass(frozen=True)
+class Solution:
+    """The result of `getaway.solve`. Its `repr` omits the moves and the certificate."""
 
     outcome: Literal["survives", "doomed", "undecided"]
     """`survives` if a line that survives was found, `doomed` if it is proven that none exists,
     otherwise `undecided`."""
-    moves: str
+    moves: str = field(repr=False)
     """The longest line found, one letter per tick: L, R, U, D, and . to stay."""
     final_tick: int
     """The tick in which that line ends; 2001 if the player survives."""
@@ -200,15 +202,9 @@ class Solution(NamedTuple):
     elapsed_ms: float
     """The time of the search and the proof in milliseconds, excluding the time to build the map's
     tables."""
-    certificate: str | None = None
+    certificate: str | None = field(default=None, repr=False)
     """A proof that the map is doomed, in the format of `getaway verify`. None if the map is not
     proven to be doomed, or if the search did not begin in the map's start state."""
-
-    def __repr__(self) -> str:
-        return (
-            f"Solution({self.outcome!r}, moves={_short(self.moves)!r}, final_tick={self.final_tick}, "
-            f"bound_tick={self.bound_tick}, simulated_ticks={self.simulated_ticks}, elapsed_ms={self.elapsed_ms:.1f})"
-        )
 
     @property
     def score(self) -> int:
@@ -216,7 +212,7 @@ class Solution(NamedTuple):
         return 5 * self.final_tick
 
     @property
-    def bound(self) -> int:
+    def bound_score(self) -> int:
         """A proven upper bound on the score of any line."""
         return 5 * self.bound_tick
 

@@ -34,7 +34,7 @@ CALLS = 25
 
 
 def observed(state: State, shaped_like: list[Game], observation: str) -> npt.NDArray[Any]:
-    games = [Game(state), *shaped_like]
+    games = [Game(state.map, rules=state.rules), *shaped_like]
     batch = Batch(games, len(games), observation=observation, window=5)
     batch[0] = state
     return np.array(batch.observations[0])
@@ -174,7 +174,7 @@ class VectorRun:
                 numbers = self.env.get_state()
                 for game in np.flatnonzero(marks).tolist():
                     state = self.starts[game].play("".join(self.rng.choice("LRUD.") for _ in range(20)))
-                    helper = Batch([Game(state), *self.boards], 1 + len(self.boards), observation=None)
+                    helper = Batch([Game(state.map, rules=state.rules), *self.boards], 1 + len(self.boards), observation=None)
                     helper[0] = state
                     numbers[game] = helper.get_state()[0]
                     self.place(game, state)

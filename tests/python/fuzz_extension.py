@@ -306,7 +306,7 @@ class Objects:
                 return Batch(maybe([pick(MAPS)]), maybe(4), observation=maybe("state"), threads=maybe(2), rules=maybe(None))
             case 34:
                 # With an odd memory limit, the time limit must end the search.
-                limits: dict[str, Any] = pick([{"time_limit_ms": odd()}, {"time_limit_ms": 1, "memory_max_bytes": odd()}])
+                limits: dict[str, Any] = pick([{"budget_ms": odd()}, {"budget_ms": 1, "memory_max_bytes": odd()}])
                 solution = getaway.solve(maybe(pick(MAPS)), seed=maybe(1), **limits)
                 return repr(solution)
             case 35 if rng.random() < 0.1:
@@ -469,7 +469,7 @@ def forks(seed: int, count: int) -> str:
     def work(thread: int) -> None:
         while not is_over.is_set():
             use(batches[thread], bots[rng.randrange(len(bots))])
-            getaway.solve(MAPS[4], time_limit_ms=1)
+            getaway.solve(MAPS[4], budget_ms=1)
 
     threads = [threading.Thread(target=work, args=(thread,)) for thread in range(2)]
     for thread in threads:

@@ -142,7 +142,7 @@ game = getaway.Game({str(MAPS / "metropolis")!r})
 try:
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     while True:
-        getaway.solve(game, time_limit_ms=60_000)
+        getaway.solve(game, budget_ms=60_000)
 except KeyboardInterrupt:
     print("interrupted")
 """

@@ -97,7 +97,7 @@ def test_threats_carry_memory_and_seed() -> None:
     assert game.threats[0] == Threat("hawk", (1, 2)) and game.threats[0].style == "hawk"
     game.play("." * 5)
     hawk, owl, deer = game.threats
-    assert owl.remembered == (0, 0) and hawk.idle_rounds == 1 and deer.seed == 1
+    assert owl.remembered == (0, 0) and hawk.idle_rounds == 1 and deer.draws == 1
     assert game.message()["threats"][1]["position"] == {"x": owl.position[0], "y": owl.position[1]}
 
 
@@ -253,19 +253,19 @@ def test_errors_say_what_was_expected(call: Any, error: type[Exception], sentenc
 
 def test_solve_agrees_with_the_command(getaway_program: pathlib.Path) -> None:
     for name, options in [("roundabout", {}), ("metropolis", {"no_jump": True, "seed": 3})]:
-        solution = getaway.solve(MAPS / name, time_limit_ms=60_000, **options)  # type: ignore[arg-type]
+        solution = getaway.solve(MAPS / name, budget_ms=60_000, **options)  # type: ignore[arg-type]
         words = [str(getaway_program), "solve", str(MAPS / name), "--time-limit-ms", "60000", "--json"]
         words += ["--no-jump", "--seed", "3"] if options else []
         report = json.loads(subprocess.run(words, capture_output=True, check=True, timeout=TIMEOUT_S).stdout)
         assert (solution.outcome, solution.moves, solution.score) == (report["outcome"], report["actions"], report["score"])
-        assert (solution.bound, solution.simulated_ticks) == (report["bound"], report["simulated_ticks"])
+        assert (solution.bound_score, solution.simulated_ticks) == (report["bound"], report["simulated_ticks"])
         assert solution.is_optimal and solution.decided_ms is not None and solution.decided_ms <= solution.elapsed_ms
 
 
 def test_doomed_maps_have_a_bound_and_a_certificate(getaway_program: pathlib.Path, tmp_path: pathlib.Path) -> None:
     doomed = Map("P....S")
-    solution = getaway.solve(doomed, no_jump=True, time_limit_ms=60_000)
-    assert (solution.outcome, solution.bound) == ("doomed", solution.score) and solution.certificate is not None
+    solution = getaway.solve(doomed, no_jump=True, budget_ms=60_000)
+    assert (solution.outcome, solution.bound_score) == ("doomed", solution.score) and solution.certificate is not None
     game = Game(doomed, no_jump=True, moves=solution.moves)
     assert game.is_over and game.tick == solution.final_tick
     doomed.save(tmp_path / "doomed")

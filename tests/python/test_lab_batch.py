@@ -287,7 +287,7 @@ def test_environments_pass_gymnasiums_checks_without_a_warning(observation: str,
 def test_an_episode_is_a_game() -> None:
     env = gymnasium.make("getaway/Chase-v0", map=PATHS[1])
     game = Game(PATHS[1])
-    moves = getaway.solve(game, time_limit_ms=10_000).moves
+    moves = getaway.solve(game, budget_ms=10_000).moves
     observation, _ = env.reset(seed=1)
     total, terminated = 0.0, False
     for move in moves:

@@ -37,7 +37,7 @@ def test_games_states_and_maps_draw_themselves() -> None:
 
 def test_a_replay_plays_in_a_notebook_and_as_a_file(tmp_path: Path) -> None:
     game = Game(MAPS / "roundabout")
-    game.play(getaway.solve(game, time_limit_ms=20_000).moves)
+    game.play(getaway.solve(game, budget_ms=20_000).moves)
     replay = Replay(game, title="my <game>", subtitle="solved")
     frame = replay._repr_html_()
     assert frame.startswith('<iframe sandbox="allow-scripts"') and frame.count('"') == 8 and frame.endswith("</iframe>")

@@ -156,13 +156,13 @@ def test_a_data_frame_has_a_row_per_game(monkeypatch: pytest.MonkeyPatch) -> Non
     for missing in ("pandas", "polars"):
         monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(ImportError, match="a data frame needs pandas or polars: install one of them"):
-        results.frame()
+        results.to_frame()
     monkeypatch.setitem(sys.modules, "polars", Library)
-    assert results.frame() == results.frame("polars") == ("frame", 3)
+    assert results.to_frame() == results.to_frame("polars") == ("frame", 3)
     with pytest.raises(ImportError, match="a data frame needs pandas"):
-        results.frame("pandas")
+        results.to_frame("pandas")
     with pytest.raises(ValueError, match="library: expected 'pandas', 'polars' or None, found 'arrow'"):
-        results.frame("arrow")
+        results.to_frame("arrow")
 
 
 def test_planner_may_look_at_its_own_bot() -> None:

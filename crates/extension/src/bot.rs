@@ -13,12 +13,10 @@ use getaway::bot::{self, BotOptions, Decision};
 use getaway::game::Rules;
 use getaway::planner::PlannerSpec;
 use getaway::protocol::{GameMessage, ProtocolError};
-use getaway::search::Budget;
 
 use crate::callables::{Callable, is_in_planner, planner_spec};
 use crate::convert::{
-    action_dict, duration, library_error, milliseconds, optional_u64, repr, seed_or_0, type_name, value_error, variant,
-    without_gil,
+    action_dict, library_error, milliseconds, repr, seed_or_0, to_budget, type_name, value_error, variant, without_gil,
 };
 use crate::game::Game;
 use crate::value::{from_rules, from_value, rules_options, to_value_of};
@@ -40,10 +38,10 @@ const TURN_POLL: Duration = Duration::from_micros(200);
 ///         for each game, and may be instantiated again during a game, for example when the
 ///         planner has failed.
 ///     budget_ms: time per decision in milliseconds, including parsing the message, but not
-///         converting a dict to JSON.
-///     budget_ticks: limit on the simulated ticks per decision; makes games reproducible if
-///         `budget_ms` is so large that the bot never runs out of time.
-///     seed: the seed of the random number generator, from 0 to 2**64 - 1.
+///         converting a dict to JSON; by default 75, or unlimited if `budget_ticks` is given.
+///     budget_ticks: limit on the simulated ticks per decision; without `budget_ms`, games are
+///         reproducible.
+///     seed: the seed of the random number generator, from 0 to 2**128 - 1.
 ///     no_jump: whether stepping onto a threat's tile loses (the no-jump variant).
 ///     rules: a dict of the rules that differ from the server's.
 ///
@@ -136,19 +134,17 @@ impl Bot {
 #[pymethods]
 impl Bot {
     #[new]
-    #[pyo3(signature = (planner = None, *, budget_ms = 75.0, budget_ticks = None, seed = None, no_jump = Rules::BLITZ_2025, rules = None),
-        text_signature = "(planner='survival', *, budget_ms=75.0, budget_ticks=None, seed=0, no_jump=False, rules=None)")]
+    #[pyo3(signature = (planner = None, *, budget_ms = None, budget_ticks = None, seed = None, no_jump = Rules::BLITZ_2025, rules = None),
+        text_signature = "(planner='survival', *, budget_ms=None, budget_ticks=None, seed=0, no_jump=False, rules=None)")]
     fn new(
         planner: Option<&Bound<'_, PyAny>>,
-        budget_ms: f64,
+        budget_ms: Option<f64>,
         budget_ticks: Option<&Bound<'_, PyAny>>,
         seed: Option<&Bound<'_, PyAny>>,
         #[pyo3(from_py_with = variant)] no_jump: Rules,
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let (seed, budget_ticks) = (seed_or_0(seed)?, optional_u64("budget_ticks", budget_ticks)?);
-        let time = Some(duration("budget_ms", budget_ms)?);
-        let budget = Budget { time, ticks: budget_ticks, ..Budget::UNLIMITED };
+        let (seed, budget) = (seed_or_0(seed)?, to_budget(budget_ms, budget_ticks, 75.0)?);
         let (planner, callable) = planner.map_or_else(|| Ok((PlannerSpec::default(), None)), planner_spec)?;
         let rules = from_rules(&no_jump, rules)?;
         let options = BotOptions { planner, budget, seed, rules, ..BotOptions::default() };
@@ -231,7 +227,7 @@ impl Bot {
             decision.planned_tick,
             decision.simulated_ticks,
             milliseconds(decision.elapsed),
-            decision.learnt.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            decision.learnt,
         );
         to_value_of(py, "Decision", fields).map(Some)
     }
@@ -245,7 +241,7 @@ impl Bot {
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let BotOptions { ref planner, budget, seed, rules, .. } = self.options;
         let planner = repr(&PyString::new(py, &planner.to_string()))?;
-        let budget_ms = milliseconds(budget.time.unwrap_or_default());
+        let budget_ms = budget.time.map_or_else(|| "None".to_owned(), |time| milliseconds(time).to_string());
         let budget_ticks = budget.ticks.map_or_else(String::new, |ticks| format!(", budget_ticks={ticks}"));
         let rules = rules_options(py, &rules)?;
         Ok(format!("Bot({planner}, budget_ms={budget_ms}{budget_ticks}, seed={seed}{rules})"))

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use getaway::game::{Direction, Move, Rules};
-use getaway::search::fold_seed;
+use getaway::search::{Budget, fold_seed};
 use getaway::text::one_line;
 
 pub(crate) fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
@@ -121,14 +121,20 @@ pub(crate) fn variant(no_jump: &Bound<'_, PyAny>) -> PyResult<Rules> {
     Ok(Rules { no_jump: no_jump.extract()?, ..Rules::BLITZ_2025 })
 }
 
-pub(crate) fn duration(name: &str, milliseconds: f64) -> PyResult<Duration> {
-    Duration::try_from_secs_f64(milliseconds / 1e3).map_err(|_| {
-        PyValueError::new_err(format!("{name}: expected a non-negative number of milliseconds, found {milliseconds}"))
-    })
-}
-
-pub(crate) fn optional_u64(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
-    Ok(optional_integer(name, value, 64)?.map(|number| number as u64))
+/// The budget of one call. Without any limit, its time is limited to `default_ms`.
+pub(crate) fn to_budget(
+    budget_ms: Option<f64>,
+    budget_ticks: Option<&Bound<'_, PyAny>>,
+    default_ms: f64,
+) -> PyResult<Budget> {
+    let ticks = optional_integer("budget_ticks", budget_ticks, 64)?.map(|ticks| ticks as u64);
+    let duration = |ms: f64| {
+        Duration::try_from_secs_f64(ms / 1e3).map_err(|_| {
+            PyValueError::new_err(format!("budget_ms: expected a non-negative number of milliseconds, found {ms}"))
+        })
+    };
+    let time = budget_ms.or(ticks.is_none().then_some(default_ms)).map(duration).transpose()?;
+    Ok(Budget { time, ticks, ..Budget::UNLIMITED })
 }
 
 /// Returns a seed of up to 128 bits, folded into 64; 0 for `None`.

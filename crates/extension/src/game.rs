@@ -74,6 +74,28 @@ impl Board {
         Self::new(py, Map { map: read_map(py, &path)? }, &rules)
     }
 
+    /// The board for games that begin at the start. Like [`Board::of`], but also fails if a game or
+    /// state is not at its start, from which nothing would continue.
+    pub fn at_start(map: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<Self>> {
+        let board = Self::of(map, variant, rules)?;
+        let state = board.state_of(map)?;
+        if state != board.world.start() {
+            return Err(PyValueError::new_err(format!(
+                "map: expected a game or state at its start, found tick {} (Game.copy, State.play and solve continue)",
+                state.tick()
+            )));
+        }
+        Ok(board)
+    }
+
+    /// The current state of a game or state; for a map, the start.
+    pub fn state_of(&self, map: &Bound<'_, PyAny>) -> PyResult<game::State> {
+        if let Ok(game) = map.cast::<Game>() {
+            return Ok(game.try_borrow()?.state.clone());
+        }
+        Ok(map.cast::<State>().map_or_else(|_| self.world.start(), |state| state.get().state.clone()))
+    }
+
     /// True if a world has the layout and the rules of this board.
     pub fn is_same(&self, world: &World) -> bool {
         let own = &*self.world;
@@ -144,14 +166,14 @@ macro_rules! state_getters {
             #[getter]
             fn threats(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
                 let world = &self.board.world;
-                world.threats(&self.state).map(|threat| to_threat(py, world.rules(), &threat)).collect()
+                world.threats(&self.state).map(|threat| to_threat(py, &threat)).collect()
             }
 
             /// The moves to tiles that the player may enter, followed by staying. Empty if the game
             /// is over.
             #[getter]
             fn legal_moves(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
-                let moves = self.board.world.moves(&self.state).filter(|_| !self.state.is_over());
+                let moves = self.board.world.legal_moves(&self.state);
                 moves.map(|player_move| to_move(py, player_move)).collect()
             }
         }
@@ -235,7 +257,7 @@ impl State {
     fn play(&self, py: Python<'_>, moves: &Bound<'_, PyAny>) -> PyResult<Self> {
         let moves = from_plan("moves", moves)?;
         let mut state = self.state.clone();
-        without_gil(py, || self.board.world.play_moves(&mut state, &moves))?;
+        without_gil(py, || self.board.world.play(&mut state, &moves))?;
         Ok(self.with(state))
     }
 
@@ -313,7 +335,7 @@ impl Game {
         let before = self.moves.len();
         for player_move in plan {
             let command = player_move.direction().map(Action::Move);
-            let Ok(made) = self.board.world.play_command(&mut self.state, command.as_slice()) else { break };
+            let Ok(made) = self.board.world.step_command(&mut self.state, command.as_slice()) else { break };
             self.moves.push(made);
         }
         self.moves.len() - before
@@ -331,7 +353,7 @@ impl Game {
         rules: Option<&Bound<'_, PyAny>>,
         moves: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let mut game = Self::start(Board::of(map, &no_jump, rules)?);
+        let mut game = Self::start(Board::at_start(map, &no_jump, rules)?);
         if let Some(moves) = moves {
             let plan = from_plan("moves", moves)?;
             let played = catch_panic(|| game.play_plan(&plan))?;
@@ -356,7 +378,7 @@ impl Game {
     fn step(&mut self, py: Python<'_>, action: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let command = from_command(action)?;
         let (world, state) = (&self.board.world, &mut self.state);
-        let player_move = catch_panic(|| world.play_command(state, &command))?.map_err(value_error)?;
+        let player_move = catch_panic(|| world.step_command(state, &command))?.map_err(value_error)?;
         self.moves.push(player_move);
         to_move(py, player_move)
     }

@@ -140,7 +140,7 @@ impl Map {
 
 pub(crate) fn read_map(py: Python<'_>, map: &PathBuf) -> PyResult<map::Map> {
     let loaded = without_gil(py, || match map.to_str() {
-        Some(name_or_path) => MapLibrary::with_bundled(Vec::<PathBuf>::new()).find(name_or_path),
+        Some(name_or_path) => MapLibrary::default().find(name_or_path),
         None => map::Map::load(map),
     })?;
     loaded.map_err(map_error)
@@ -177,7 +177,7 @@ pub(crate) fn load_map(py: Python<'_>, map: PathBuf) -> PyResult<Map> {
 pub(crate) fn maps(py: Python<'_>, folder: Option<PathBuf>) -> PyResult<Vec<String>> {
     let library = match folder {
         Some(folder) => MapLibrary::new([folder]),
-        None => MapLibrary::with_bundled(Vec::<PathBuf>::new()),
+        None => MapLibrary::default(),
     };
     let entries = without_gil(py, || library.list())?.map_err(map_error)?;
     Ok(entries.into_iter().map(|entry| entry.name).collect())

@@ -30,5 +30,5 @@ pub(crate) fn signature(maps: &Bound<'_, PyAny>, threads: usize) -> PyResult<Str
 /// The names of the built-in planners.
 #[pyfunction]
 pub(crate) fn planners() -> Vec<&'static str> {
-    planner::NAMES.iter().map(|&(name, _)| name).collect()
+    planner::names().map(|(name, _)| name).collect()
 }

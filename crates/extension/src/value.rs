@@ -195,14 +195,14 @@ fn from_position((x, y): (i32, i32)) -> Position {
     Position::new(x, y)
 }
 
-pub(crate) fn to_threat(py: Python<'_>, rules: &Rules, threat: &Threat) -> PyResult<Py<PyAny>> {
+pub(crate) fn to_threat(py: Python<'_>, threat: &Threat) -> PyResult<Py<PyAny>> {
     let class =
         THREAT.get_or_try_init(py, || Ok::<_, PyErr>(py.import("getaway.values")?.getattr("Threat")?.unbind()))?;
     let fields = (
         threat.style.name(),
         to_position(threat.position),
         threat.direction.name(),
-        i64::from(rules.first_seed) + i64::from(threat.draws),
+        threat.draws,
         threat.remembered.map(to_position),
         threat.seen.map(to_position),
         threat.post.map(to_position),
@@ -211,14 +211,14 @@ pub(crate) fn to_threat(py: Python<'_>, rules: &Rules, threat: &Threat) -> PyRes
     class.call1(py, fields)
 }
 
-type ThreatFields = (String, (i32, i32), String, i64, Option<(i32, i32)>, Option<(i32, i32)>, Option<(i32, i32)>, i8);
+type ThreatFields = (String, (i32, i32), String, u16, Option<(i32, i32)>, Option<(i32, i32)>, Option<(i32, i32)>, i8);
 
 pub(crate) fn from_threats(world: &World, threats: &Bound<'_, PyAny>) -> PyResult<Vec<Threat>> {
     read_items("threats", "a sequence of getaway.Threat", threats, |index, threat| from_threat(world, index, threat))
 }
 
 fn from_threat(world: &World, index: usize, threat: &Bound<'_, PyAny>) -> PyResult<Threat> {
-    let (style, position, direction, seed, remembered, seen, post, idle_rounds): ThreatFields =
+    let (style, position, direction, draws, remembered, seen, post, idle_rounds): ThreatFields =
         threat.extract().map_err(|error| {
             clearer(threat.py(), error, || {
                 let found = type_name(threat);
@@ -233,8 +233,6 @@ fn from_threat(world: &World, index: usize, threat: &Bound<'_, PyAny>) -> PyResu
             spawn.style
         )));
     }
-    let draws = u16::try_from(seed.saturating_sub(world.rules().first_seed.into()))
-        .map_err(|_| PyValueError::new_err(format!("threats[{index}]: no game reaches the seed {seed}")))?;
     Ok(Threat {
         style,
         position: from_position(position),

@@ -10,7 +10,7 @@ from conftest import MAPS
 
 def test_a_replay_plays_in_its_frame(page: Page) -> None:
     game = getaway.Game(MAPS / "roundabout")
-    game.play(getaway.solve(game, time_limit_ms=20_000).moves)
+    game.play(getaway.solve(game, budget_ms=20_000).moves)
     page.set_content(f"<!doctype html><title>a notebook</title>{getaway.Replay(game)._repr_html_()}")
     frame = page.frame_locator("iframe")
     expect(frame.locator("#title")).to_have_text("roundabout")

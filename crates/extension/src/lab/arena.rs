@@ -9,13 +9,12 @@ use serde::Serialize;
 
 use getaway::game::Rules;
 use getaway::map;
-use getaway::search::Budget;
 use getaway_arena::{Dataset, GameRecord, Games, MARGIN_DEFAULT, Match, Series, SeriesError, SeriesOptions, evaluate};
 use getaway_benchmark::attempts;
 use getaway_runs::Workers;
 
 use crate::callables::Host;
-use crate::convert::{duration, library_error, optional_u64, seed_or_0, value_error, variant, without_gil};
+use crate::convert::{library_error, seed_or_0, to_budget, value_error, variant, without_gil};
 use crate::map::Map;
 use crate::value::{from_rules, to_value};
 
@@ -40,8 +39,7 @@ pub(crate) fn play_series<'py>(
     battle: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
     let rules = from_rules(&no_jump, rules)?;
-    let time = budget_ms.map(|budget_ms| duration("budget_ms", budget_ms)).transpose()?;
-    let budget = Budget { time, ticks: optional_u64("budget_ticks", budget_ticks)?, ..Budget::UNLIMITED };
+    let budget = to_budget(budget_ms, budget_ticks, 0.0)?;
     let seed = seed_or_0(Some(seed))?;
     let maps: Vec<map::Map> = maps.iter().map(|map| map.map.clone()).collect();
     let options = SeriesOptions { planners, samples, seed, rules, budget };

@@ -369,9 +369,9 @@ pub(super) fn boards(
     rules: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Vec<Arc<Board>>> {
     if !maps.is_instance_of::<PyList>() && !maps.is_instance_of::<PyTuple>() {
-        return Ok(vec![Board::of(maps, variant, rules)?]);
+        return Ok(vec![Board::at_start(maps, variant, rules)?]);
     }
-    let boards: Vec<_> = maps.try_iter()?.map(|map| Board::of(&map?, variant, rules)).collect::<PyResult<_>>()?;
+    let boards: Vec<_> = maps.try_iter()?.map(|map| Board::at_start(&map?, variant, rules)).collect::<PyResult<_>>()?;
     if boards.is_empty() {
         return Err(PyValueError::new_err("maps: expected at least one"));
     }

@@ -8,8 +8,8 @@ use getaway::game::{self, LAST_TICK, Plan, Rules};
 use getaway::search::{Budget, BudgetMeter, TimeSource, install};
 use getaway::solve::{Certificate, Outcome, Solution, SolverOptions};
 
-use crate::convert::{duration, milliseconds, seed_or_0, variant, without_gil};
-use crate::game::{Board, Game, State};
+use crate::convert::{milliseconds, seed_or_0, to_budget, variant, without_gil};
+use crate::game::Board;
 use crate::value::to_value_of;
 
 /// The same value as the default of [`SolverOptions`].
@@ -17,6 +17,9 @@ const MEMORY_MAX_BYTES: usize = 256 << 20;
 
 /// Interval between two checks for Ctrl-C.
 const SIGNALS_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Limits the time of every search, because only a search with such a limit reads the clock.
+const TIME_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A clock whose time is up after Ctrl-C, so that a search stops.
 #[derive(Debug)]
@@ -73,7 +76,7 @@ impl Solver {
     ) -> PyResult<Self> {
         let seed = seed_or_0(seed)?;
         let board = Board::of(map, &no_jump, rules)?;
-        let start = start_of(map, &board)?;
+        let start = board.state_of(map)?;
         let solver = getaway::solve::Solver::new(SolverOptions { seed, memory_max_bytes });
         Ok(Self { board, start, solver })
     }
@@ -86,22 +89,22 @@ impl Solver {
     /// with Ctrl-C.
     ///
     /// Args:
-    ///     time_limit_ms: time limit of this call in milliseconds.
+    ///     budget_ms: time limit of this call in milliseconds; by default 1000, or none if
+    ///         `budget_ticks` is given.
     ///     budget_ticks: limit of this call in simulated ticks.
     ///
     /// Raises:
     ///     ValueError: if a limit is invalid.
-    #[pyo3(signature = (*, time_limit_ms = 1000.0, budget_ticks = None))]
+    #[pyo3(signature = (*, budget_ms = None, budget_ticks = None))]
     fn solve<'py>(
         &mut self,
         py: Python<'py>,
-        time_limit_ms: f64,
-        budget_ticks: Option<u64>,
+        budget_ms: Option<f64>,
+        budget_ticks: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let Self { board, start, solver } = self;
         let world = &board.world;
-        let time_limit = duration("time_limit_ms", time_limit_ms)?;
-        let budget = Budget::time(time_limit).and(budget_ticks.map_or(Budget::UNLIMITED, Budget::ticks));
+        let budget = to_budget(budget_ms, budget_ticks, 1000.0)?.and(Budget::time(TIME_MAX));
         let began = Instant::now();
         let (solution, decided, interrupt) = without_gil(py, || {
             let clock = install(SignalClock { checked: Cell::new(began), interrupt: RefCell::default() });
@@ -144,23 +147,16 @@ impl Solver {
 /// and errors.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "the options of one call")]
-#[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, time_limit_ms = 1000.0, budget_ticks = None, seed = None, memory_max_bytes = MEMORY_MAX_BYTES),
-    text_signature = "(map, *, no_jump=False, rules=None, time_limit_ms=1000.0, budget_ticks=None, seed=0, memory_max_bytes=268435456)")]
+#[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, budget_ms = None, budget_ticks = None, seed = None, memory_max_bytes = MEMORY_MAX_BYTES),
+    text_signature = "(map, *, no_jump=False, rules=None, budget_ms=None, budget_ticks=None, seed=0, memory_max_bytes=268435456)")]
 pub(crate) fn solve<'py>(
     map: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = variant)] no_jump: Rules,
     rules: Option<&Bound<'py, PyAny>>,
-    time_limit_ms: f64,
-    budget_ticks: Option<u64>,
+    budget_ms: Option<f64>,
+    budget_ticks: Option<&Bound<'py, PyAny>>,
     seed: Option<&Bound<'py, PyAny>>,
     memory_max_bytes: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    Solver::new(map, no_jump, rules, seed, memory_max_bytes)?.solve(map.py(), time_limit_ms, budget_ticks)
-}
-
-fn start_of(map: &Bound<'_, PyAny>, board: &Board) -> PyResult<game::State> {
-    if let Ok(game) = map.cast::<Game>() {
-        return Ok(game.try_borrow()?.state.clone());
-    }
-    Ok(map.cast::<State>().map_or_else(|_| board.world.start(), |state| state.get().state.clone()))
+    Solver::new(map, no_jump, rules, seed, memory_max_bytes)?.solve(map.py(), budget_ms, budget_ticks)
 }
