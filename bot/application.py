@@ -1,7 +1,7 @@
 """The competition bot: `python application.py` plays one game and prints a summary.
 
-Environment: TOKEN (the bot registers with it instead of the team name), SAVE_JSONL_PATH (the bot
-records the game in this file, which must not exist yet).
+Environment: TOKEN (the bot registers with it instead of the team name), SERVER_URL (the default of
+--url), SAVE_JSONL_PATH (the bot records the game in this file, which must not exist yet).
 Exit code: 0 if a game was played, 1 if not, 2 if an option other than the URL is invalid or the
 recording already exists, 130 after Ctrl-C.
 """

@@ -68,7 +68,8 @@ pub fn read(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<Vec<u8>> {
 /// DOS, at the end of the text.
 ///
 /// # Errors
-/// If the file cannot be opened or read, or its text is neither UTF-8 nor UTF-16.
+/// If the file cannot be opened or read, if [`binary_kind`] recognises its content, or if its text
+/// is neither UTF-8 nor UTF-16.
 pub fn read_text(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<String> {
     text(&read(path, limit_bytes)?)
 }
@@ -93,7 +94,8 @@ pub fn text(content: &[u8]) -> io::Result<String> {
     Ok(text)
 }
 
-/// Recognises, by its first bytes, a kind of file that is not text; `None` for other content.
+/// Recognises, by its first bytes, a kind of file that is not text in UTF-8 or UTF-16; `None` for
+/// other content.
 pub fn binary_kind(content: &[u8]) -> Option<&'static str> {
     let kinds: [(usize, &[u8], &str); 13] = [
         (0, PNG_MAGIC, "a PNG picture"),
@@ -310,7 +312,7 @@ mod tests {
         ] {
             let content: Vec<u8> = content;
             assert_eq!(text(&content).expect("text"), "a é🚗\nb\n", "{content:02x?}");
-            // The reader keeps characters and line endings that span two blocks.
+            // Characters and line endings that span two blocks are read correctly, too.
             for block in 4..8 {
                 let mut read = String::new();
                 let mut reader = TextReader::new(io::BufReader::with_capacity(block, &content[..]));

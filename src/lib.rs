@@ -28,7 +28,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Solve a game before the first move. If no line of moves survives, the solver proves a bound:
+//! Solve a game before the first move. If no line of moves survives, the solver can prove a bound:
 //!
 //! ```
 //! use getaway::game::{Layout, Rules, World};

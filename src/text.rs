@@ -39,7 +39,8 @@ pub fn clipped(text: &str, chars_max: usize) -> String {
     text.chars().take(part).chain(['…']).chain(text.chars().skip(length - part)).collect()
 }
 
-/// Returns ` (did you mean NAME?)` for the name that is most like `name`, or nothing if none is.
+/// Returns ` (did you mean NAME?)` for the name that is most like `name`, or nothing if no name is
+/// similar enough.
 pub(crate) fn did_you_mean<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> String {
     let rated = names.into_iter().map(|known| (strsim::jaro_winkler(name, known), known));
     let best = rated.max_by(|(one, _), (other, _)| one.total_cmp(other)).filter(|&(likeness, _)| likeness > 0.8);

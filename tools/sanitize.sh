@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Runs the tests of the library and of the reference model under AddressSanitizer, or `cargo test`
-# with the given arguments, such as `--test integration mixed_worlds`. `--python ARGUMENT...`
-# instead builds the Python extension with the sanitizer, preloads gcc's sanitizer runtime, and runs
-# tests/python/fuzz_extension.py with these arguments, such as `calls --count 1000000`.
+# Runs the tests of the library, the reference model and the verifier under AddressSanitizer, or
+# `cargo test` with the given arguments, such as `--test integration mixed_worlds`.
+# `--python ARGUMENT...` instead builds the Python extension with the sanitizer, preloads gcc's
+# sanitizer runtime, and runs tests/python/fuzz_extension.py with these arguments, such as
+# `calls --count 1000000`.
 #
 # Uses the nightly toolchain if it is installed, and otherwise the default one with RUSTC_BOOTSTRAP.
 set -euo pipefail

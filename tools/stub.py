@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Copies the docstrings of the extension into python/getaway/__init__.pyi.
+"""Copies the docstrings of the package and its extension into python/getaway/__init__.pyi.
 
     .venv/bin/python tools/stub.py           writes the stub
     .venv/bin/python tools/stub.py --check   checks the stub: exit code 1 if it is out of date

@@ -2,10 +2,11 @@
 """Checks the project's dependencies, and generates docs/dependencies.md.
 
 Every external package in Cargo.lock and fuzz/Cargo.lock must come from crates.io with a checksum
-and have an allowed licence. Every direct external dependency of a workspace package needs a
-comment in Cargo.toml that gives its purpose. The source code of the package must name each of these
-dependencies, except dev-dependencies. bot/requirements.txt and tools/requirements-*.txt must pin
-every Python package. If cargo has already fetched the packages, the script works without a network.
+and have an allowed licence. Every direct external dependency of the library or of a
+package in crates/, except build-dependencies, needs a comment in Cargo.toml that gives its purpose.
+The source code of the package must name each of these dependencies, except dev-dependencies.
+bot/requirements.txt and tools/requirements-*.txt must pin every Python package. If cargo has
+already fetched the packages, the script works without a network.
 
     tools/supply_chain.py           checks, and writes docs/dependencies.md
     tools/supply_chain.py --check   checks, and fails if docs/dependencies.md is out of date

@@ -73,7 +73,7 @@ _MODULES = ["arena", "cluster", "dataset", "gymnasium", "levels", "stable_baseli
 
 
 def __getattr__(name: str) -> Any:
-    """Imports a module when it is used first. A missing package is an error that says how to install it."""
+    """Imports a module when it is first used. A missing package is an error that says how to install it."""
     if name in _MODULES:
         return importlib.import_module(f"getaway.{name}")
     if name in __all__:

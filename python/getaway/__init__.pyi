@@ -303,7 +303,7 @@ class Game:
     cannot be hashed, but their states can.
 
     Args:
-        map: a map, its name or path, or a game or state whose map and rules are used.
+        map: a map, its name or path, or a game or state at its start.
         no_jump: whether to play the no-jump variant; a game or state keeps its own variant.
         rules: a dict of the rules that differ from the server's; not for a game or state.
         moves: the first moves of the game.

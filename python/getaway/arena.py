@@ -38,7 +38,8 @@ class Results:
     __slots__ = {
         "games": "One dict per game, with the keys planner, map, sample, seed, no_jump, score, final_tick, survived, "
         "decisions, simulated_ticks, mispredictions, decision_p50_ms, decision_max_ms.",
-        "planners": "One dict per planner, with the keys planner, overall and maps, as in the output of `getaway eval --json`.",
+        "planners": "One dict per planner, with the keys planner, overall, maps and points_below_best, as in the output of "
+        "`getaway eval --json`.",
         "match": "The comparison of two planners, as in the output of `getaway battle --json`; None after `evaluate`.",
         "sentence": "The result of the match as an English sentence; None after `evaluate`.",
     }

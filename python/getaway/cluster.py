@@ -133,8 +133,8 @@ def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[lis
 
 
 def build() -> str:
-    """Returns getaway's version, a hash of the Rust sources that affect results, and a hash of the
-    package's Python files."""
+    """Returns one string: getaway's version, a hash of the Rust sources that affect results, and a
+    hash of the package's Python files."""
     from getaway._getaway import __build__
 
     files = sorted(Path(__file__).parent.glob("*.py"))

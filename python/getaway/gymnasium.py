@@ -34,11 +34,11 @@ are in tiles, and all times are in ticks.
        ticks after the end of the game count as survived;
     8. and the next five numbers, one per style in the order above: the steps from the nearest
        threat of this style to the player; 4096 if no such threat is within 254 steps.
-- `"planes"`: `Box(0, 255, (15, height, width), uint8)`. One plane each with the tiles that the
+- `"planes"`: `Box(0, 255, (15, height, width), uint8)`. One plane each for the tiles that the
   player may enter, the tiles that threats may enter, and the player; six planes, one per style in
-  the order above, with the number of threats on each tile; four such planes, one per direction; a
-  constant plane with the ticks until the threats move; and a constant plane with the tick, scaled
-  to 0 to 255.
+  the order above, with the number of threats on each tile; four more, one per direction of the
+  threats; a constant plane with the ticks until the threats move; and a constant plane with the
+  tick, scaled to 0 to 255.
 - `"window"`: `Box(0, 255, (14, window, window), uint8)`. The same planes without the player's
   plane, for a square of tiles with the player at its centre. The side length `window` is
   odd.
@@ -129,8 +129,8 @@ def spawn_seeds(seed: int | Sequence[int], count: int) -> list[int]:
     """Return `count` independent seeds of 128 bits, from NumPy's `SeedSequence.spawn`.
 
     Neighbouring seeds generate the same maps: game 1 of `envs.reset(seed=1)` and game 0 of
-    `envs.reset(seed=2)` both have seed 2. Seeds from this function do not overlap, whatever the
-    `seed` and the `count`, so a test's maps are not those of the training:
+    `envs.reset(seed=2)` both have seed 2. Seeds from this function do not overlap with those from
+    another number `seed`, whatever the `count`, so that training and test share no maps:
 
         envs.reset(seed=spawn_seeds(1, envs.num_envs))
 
@@ -597,8 +597,8 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
 
 
 class _Infos(dict[str, Any]):
-    """A dict of infos. The ticks, scores and action masks are computed when the dict is first read,
-    because many programs never read them."""
+    """A dict of infos. Its arrays of ticks, scores and action masks are made when the dict is first
+    read, because many programs never read them."""
 
     def __init__(self, batch: getaway.Batch, games: npt.NDArray[np.bool_] | None) -> None:
         self._source: Any = (batch, games, batch.ticks, batch._player_tiles)

@@ -196,7 +196,7 @@ def generate(
 ) -> list[Level]:
     """Generate levels of a split: solve generated maps, and keep those of the requested difficulty.
 
-    A map takes from 10 ms to a few seconds on one core, and a rare difficulty needs many maps.
+    A map takes from 1 ms to a few seconds on one core. A rare difficulty needs many maps.
 
     Args:
         count: number of levels.

@@ -140,8 +140,8 @@ impl Attempts {
         player_move
     }
 
-    /// Continues to try the rows that are stricter than the plan's. If the plan is guarded and must
-    /// be renewed, tries all rows of guarded plans.
+    /// Continues to try the rows that are stricter than the plan's, or all rows without a plan. If
+    /// the plan is guarded, tries no row until it must be renewed, then all rows of guarded plans.
     fn find(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<FilteredPlan> {
         let tick = state.tick();
         let end = match &self.plan {

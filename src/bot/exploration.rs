@@ -1,10 +1,10 @@
 //! Looks for see-through tiles, which the player cannot enter, before a plan leads onto one.
 //!
 //! Messages show see-through tiles like open tiles. An unvisited tile *refuses* the player if a
-//! timely command to enter the tile has no effect. Once a tile has refused the player, every
-//! unvisited open tile is an *unknown tile*. Before tick [`EXPLORE_UNTIL_TICK`], the player tries to
-//! enter the nearest unknown tile, provided that the player can survive for some time whether or
-//! not the tile refuses it.
+//! timely command to enter the tile has no effect. While a tile that has refused the player is
+//! still unvisited, every unvisited open tile is an *unknown tile*. Before tick
+//! [`EXPLORE_UNTIL_TICK`], the player tries to enter the nearest unknown tile, provided that the
+//! player can survive for some time whether or not the tile refuses it.
 //!
 //! Without a safe exploring step, the planned step is kept if the player survives the game with
 //! unknown tiles open (*optimistic*), and for some time with them closed (*pessimistic*).

@@ -21,7 +21,8 @@ pub(super) struct Learning {
     has_stopped: bool,
     learner: Option<Box<Learner>>,
     shown_observations: usize,
-    /// The learner's latest best explanation. `None` if no rules explain a threat of known style.
+    /// The learner's latest best explanation. `None` before the first one, or if no rules explain a
+    /// threat of known style.
     pub best: Option<(Rules, Vec<(String, Style)>)>,
     /// The explanation that the tracker uses in place of the expected rules.
     learnt: Option<Explanation>,

@@ -172,7 +172,7 @@ impl ThreatBelief {
         self.regenerate(context);
     }
 
-    /// Adopts the most specific style that explains enough moves. If no style explains them, starts
+    /// Adopts the most specific style that explains enough moves. If no hypothesis is left, starts
     /// again.
     fn identify(&mut self, context: &PriorContext<'_>) {
         let moves = context.moves_before(context.tick);

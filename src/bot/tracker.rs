@@ -1,8 +1,8 @@
 //! Tracks a game through its observations. If the rules are as expected, a game seen from its start
 //! without gaps is tracked exactly, even if commands are late or lost, because the player's
-//! position shows the move that was played. After missed messages, the tracker tries paths of the
-//! player until the predicted threats match the observed threats, or time runs out. If a game
-//! breaks the rules, only the observed positions are reliable.
+//! position shows the move that was played. After missed messages, the tracker tries a number of
+//! paths of the player until the predicted threats match the observed threats, or time runs out. If
+//! a game breaks the rules, only the observed positions are reliable.
 
 use std::collections::BTreeMap;
 
@@ -180,8 +180,8 @@ impl Tracker {
     }
 
     /// A command without effect was late or lost, or its target is see-through. A visited tile
-    /// cannot be see-through. An unvisited tile is assumed to be see-through after several
-    /// refusals.
+    /// cannot be see-through. An unvisited tile is assumed to be see-through once late
+    /// commands are too unlikely to explain its refusals (see `LATE_CHANCE_MIN`).
     fn note_refusal(&mut self, sent: &[Sent], player: Position) {
         let Some(sent) = sent.iter().find(|sent| sent.tick == self.tick) else { return };
         let Some(target) = sent.player_move.direction().map(|direction| self.player.towards(direction)) else { return };

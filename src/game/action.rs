@@ -21,7 +21,8 @@ pub enum Action {
 }
 
 impl Action {
-    /// The JSON and the error of an action that no state allows; `None` for any other action.
+    /// The JSON and the error of an action without a known type or usable coordinates; `None` for
+    /// [`Action::Move`] and [`Action::MoveTo`].
     pub fn invalid(&self) -> Option<(&str, ActionError)> {
         match self {
             Self::Move(_) | Self::MoveTo { .. } => None,

@@ -102,8 +102,8 @@ impl World {
         Ok(())
     }
 
-    /// Builds a world with another layout and other rules. It shares the tables that do not depend
-    /// on what differs. Fails in the same cases as [`World::new`].
+    /// Builds a world with another layout and other rules. With the same walls, it shares the
+    /// tables that do not depend on what differs. Fails in the same cases as [`World::new`].
     pub fn rebuilt(&self, layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
         if !self.has_walls_of(layout) {
             return Self::new(layout, rules);

@@ -1,6 +1,6 @@
 //! The rules of the game. A [`World`] is built from [`Rules`] and a [`Layout`], and plays ticks on
 //! a [`State`] without allocating memory. A [`Game`] holds a world and its current state. The module
-//! uses no files, system time, threads or global state.
+//! uses no files, system time or threads. Its only global state is a cache of constants.
 //!
 //! Positions are in tiles: `x` grows to the right and `y` **downwards**, from (0, 0) at the top left.
 //! Times are in ticks, from [`FIRST_TICK`] to [`LAST_TICK`]; a game that ends at tick 2001 was

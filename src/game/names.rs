@@ -32,7 +32,8 @@ macro_rules! named {
             /// All values, in the order of their discriminants (from 0).
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$Variant),*];
 
-            /// The name in text, JSON and the server's messages.
+            /// The name in text and JSON. The server's messages use the same names for styles,
+            /// directions and personalities.
             pub const fn name(self) -> &'static str {
                 match self {
                     $( Self::$Variant => $name, )*

@@ -4,8 +4,9 @@
 //! target (bits 0 to 3: left, right, up, down), and whether the target and the tile see each other
 //! (bit 4). The *shared path* steps to the first nearer neighbour in `shared_path_order`. The
 //! *shark path* does the same in `shark_path_order`. The server finds the shark path differently,
-//! by a breadth-first search from the shark that expands neighbours in that order. Such a search
-//! finds the lexicographically first of the shortest paths, so the result is the same.
+//! by a search from the shark that is equivalent to a breadth-first search with neighbours in that
+//! order. Such a search finds the lexicographically first of the shortest paths, so the result is
+//! the same.
 
 use super::{Direction, Mover, StreetGraph};
 
@@ -60,7 +61,8 @@ pub(super) struct RouteBuilder {
     /// because a search can write after the last tile.
     beside: Vec<u16>,
     all: Vec<u16>,
-    /// The tiles that have a target at the current distance.
+    /// The tiles that have a target at the current distance. On small maps, only whether it is empty
+    /// counts after the first distance.
     active: Vec<u16>,
 }
 

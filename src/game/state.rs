@@ -84,7 +84,8 @@ pub struct Threat {
     /// For an owl: the player's position that it remembers from its last look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Position>,
-    /// For a hawk: where it last saw the player. Cleared in the move after the hawk arrives there.
+    /// For a hawk: where it last saw the player. Cleared in the move after the hawk arrives there,
+    /// unless the hawk sees the player again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Position>,
     /// For a hawk: the intersection picked as its post. Cleared when the hawk sees the player, and

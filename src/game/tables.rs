@@ -32,8 +32,8 @@ pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
     tile * DIRECTIONS as u16 + direction as u16
 }
 
-/// The tables of the streets, and below them those that also depend on the rules. Each is shared by
-/// the worlds for which it is the same.
+/// The tables of the streets, and below them those that also depend on the rules. A copy of a
+/// world, or a world rebuilt from it, shares those that are the same.
 #[derive(Clone, Debug)]
 pub(super) struct Tables {
     pub graph: StreetGraph,

@@ -13,9 +13,9 @@ use super::{
     Position, Rules, Spawn, StreetGraph, Style, StyleMemory, Threat,
 };
 
-/// A map and its rules, with the lookup tables that the game needs. Worlds share the tables that are
-/// the same for them, so copies are cheap, and so is a world that differs from another one only in
-/// its rules, threats or see-through tiles.
+/// A map and its rules, with the lookup tables that the game needs. Copies share all tables. A
+/// world from [`World::rebuilt`] shares those that are the same, so it is cheap if it differs only
+/// in its rules, player's start, threats or see-through tiles.
 #[derive(Clone, Debug)]
 pub struct World {
     pub(super) layout: Arc<Layout>,
@@ -280,8 +280,8 @@ impl World {
         }
     }
 
-    /// Plays `moves`, and stops early if the game ends. Returns the number of moves played. Panics
-    /// like [`World::step_unchecked`], but is faster.
+    /// Plays `moves`, and stops early if the game ends. Returns the number of moves played. Faster
+    /// than [`World::step_unchecked`] for each move. Panics, like it, for a state of another world.
     pub fn play(&self, state: &mut State, moves: &[Move]) -> usize {
         self.check_shape(state);
         // Copies of the tick and the player can stay in registers.

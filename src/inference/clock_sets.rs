@@ -12,7 +12,8 @@ type Hypothesis = (u8, u8, u8);
 /// The possible periods, and the possible clock values after which the phases begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockSets {
-    /// The possible periods of each personality; all allowed periods if no threat can have had it.
+    /// The possible periods of each personality; all allowed periods if the threats may not have
+    /// had it.
     pub periods: [BTreeSet<u8>; 5],
     /// The clock values (tick - 1) after which each phase from tease to insane may begin.
     pub clocks: [BTreeSet<u16>; 4],

@@ -29,7 +29,7 @@ pub struct Finding {
     pub value: String,
     /// True if the evidence leaves no other plausible value.
     pub is_certain: bool,
-    /// The other values that are possible.
+    /// The values that are possible.
     pub open: Open,
     /// If the value is certain and the learner recorded it, the observation that made it certain.
     pub decided: Option<Decided>,
@@ -42,7 +42,7 @@ pub struct Finding {
 pub struct Findings {
     /// The best explanation, with few changes to the expected rules.
     pub rules: Rules,
-    /// One finding per parameter.
+    /// One finding for each of [`Parameter::ALL`].
     pub parameters: Vec<Finding>,
     /// The unknown words for styles whose meaning was inferred, each with the inferred style. If a
     /// word may mean several styles, it is listed with each of them.
@@ -53,15 +53,14 @@ pub struct Findings {
     pub conflicts: Vec<Conclusion>,
 }
 
-/// The values that are possible besides a parameter's value in the best explanation, as far as the
-/// games tell. Serialized as its text.
+/// The values of a parameter that are possible, as far as the games tell. Serialized as its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Open {
     /// No other value is possible.
     Certain,
     /// No value explains the observations.
     Nothing,
-    /// The games do not depend on the value.
+    /// The games do not depend on the value, or do not show it.
     NotObserved,
     /// The learner does not search for the value.
     NotSearched,

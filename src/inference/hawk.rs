@@ -11,8 +11,8 @@ pub const MOVES_MAX: u8 = 100;
 /// Maximum number of hypotheses for a hawk, before equal ones are merged.
 const HYPOTHESES_MAX: usize = 16_000;
 
-/// The target of a hawk or, if it has none, the number of moves for which it has waited. `rests` is
-/// true if it waits at a post.
+/// The target of a hawk, if known; if it has no target, the number of moves for which it has
+/// waited. `rests` is true if it waits at a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aim {
     Unknown,
@@ -233,7 +233,7 @@ pub(super) fn rank_bit(rank: u16) -> u128 {
     1 << rank.min(127)
 }
 
-/// The numbers below `end`, as bits; all 128 bits if `end` is larger.
+/// The numbers below `end`, as bits; all 128 bits if `end` is 128 or more.
 pub(super) const fn below(end: u8) -> u128 {
     if end < 128 { (1 << end) - 1 } else { u128::MAX }
 }

@@ -51,7 +51,7 @@ impl Identification {
     pub fn found(self) -> Vec<(String, Vec<Style>)> {
         let mut found = Vec::new();
         for (word, mut styles) in self.explaining {
-            // Other picks may have a scale that is not searched for.
+            // If no seed explains the picks, their scale may be one that is not searched for.
             keep(&mut styles, |(_, explains_picks)| *explains_picks);
             found.push((word, styles.into_iter().map(|(style, _)| style).collect()));
         }

@@ -20,7 +20,8 @@ use super::sets::{Sets, game_step};
 use super::streets::{ObservedPose, Sight, Streets, StyleWord};
 use super::variants::Parameter;
 
-/// Minimum number of moves before the first attempt to identify styles, and between attempts.
+/// Minimum number of moves before the first attempt to identify styles, and between attempts unless
+/// a move has contradicted a style.
 pub(crate) const IDENTIFY_MOVES: u16 = 6;
 
 /// A threat with a move that the learner cannot explain.
@@ -308,8 +309,8 @@ impl Learner {
         }
     }
 
-    /// Returns `None` if there is no game, no attempt is due, or each threat has a style that
-    /// explains its moves.
+    /// Returns `None` if there is no game, no attempt is due, or no threat needs another style
+    /// ([`FollowedThreat::is_open`]).
     fn begin_identification(&mut self) -> Option<Box<Identification>> {
         let game = self.games.last_mut()?;
         let moves = (0..game.steps.len()).filter(|&index| game.is_move(index)).count() as u16;

@@ -21,7 +21,8 @@ pub(super) struct ObservedGame {
     pub filtered: usize,
     pub clock: (Clock, Rules),
     pub reports_personalities: bool,
-    /// The number of moves in `steps` at the last attempt to identify styles.
+    /// The number of moves in `steps` at the last attempt to identify styles; 0 if there was none,
+    /// or if a move has contradicted a style since.
     pub identified_at: u16,
 }
 
@@ -29,8 +30,8 @@ pub(super) struct ObservedGame {
 pub(super) struct FollowedThreat {
     pub named: StyleWord,
     pub style: Option<Style>,
-    /// The styles that the word may mean, if games that have ended show this. A threat with several
-    /// such styles is not followed.
+    /// The styles that the word may mean, if games that have ended show this. The learner ignores a
+    /// threat with several such styles.
     pub possible: Vec<Style>,
     pub memory: ThreatMemory,
     pub unexplained: Option<Unexplained>,
@@ -54,7 +55,8 @@ impl ThreatMemory {
 }
 
 impl FollowedThreat {
-    /// True if the threat needs another style, because none explains its moves.
+    /// True if the threat needs another style, because it has none, or its style does not explain
+    /// its moves. False if earlier games leave several styles.
     pub fn is_open(&self) -> bool {
         self.possible.len() < 2 && (self.style.is_none() || self.unexplained.is_some())
     }

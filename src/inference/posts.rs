@@ -11,7 +11,8 @@ const FEW_POSTS_MAX: usize = 20;
 pub struct PostDraws {
     /// `counts[draw - 1][rank]`: the post counts with which this draw picks this rank, as bits.
     counts: Vec<[u128; 128]>,
-    /// Larger values of `hawk_posts` have the same effect as this one.
+    /// The largest value of `hawk_posts` to search for. If the map has at most [`POSTS_MAX`]
+    /// intersections, larger values have the same effect.
     pub most: u16,
 }
 

@@ -73,7 +73,7 @@ impl Learner {
 }
 
 /// Drops hypotheses that contradict a threat's move. If no hypothesis explains the move, keeps all
-/// and returns false.
+/// and returns false. Exception: a pick of any option returns true, even if it leaves no seed.
 pub(super) fn game_step(
     sets: &mut Sets,
     streets: &Streets,

@@ -15,8 +15,8 @@ struct Row {
     words: &'static [(&'static str, &'static str)],
 }
 
-/// Lists the parameters: each with its field in a rules file, the styles whose threats' moves
-/// depend on it (none if all threats' moves do), and a sentence about its value.
+/// Lists the parameters: each with its field in a rules file, its [`Parameter::styles`], and a
+/// sentence about its value.
 macro_rules! parameters {
     ($($(#[$doc:meta])* $name:ident: $field:literal [$($style:ident)*] $sentence:literal $words:expr;)*) => {
         /// A value in the rules.
@@ -105,7 +105,7 @@ parameters! {
     HawkPatience: "hawk_patience_moves" [Hawk] "the hawk gets a post once it has waited for more moves than {}" [];
     /// The number of extra moves that a hawk waits at a post.
     HawkRest: "hawk_rest_moves" [Hawk] "the hawk waits for {} extra moves at a post" [];
-    /// The number of best intersections from which hawks pick their posts.
+    /// The maximum number of best intersections from which hawks pick their posts.
     HawkPosts: "hawk_posts" [Hawk] "the hawk's posts are the best intersections, at most {}" [];
     /// The words for the styles in messages.
     StyleNames: "wire.style_names" [] "messages name {}" STYLE_NAMES;
@@ -123,7 +123,7 @@ impl Parameter {
         }
     }
 
-    /// The styles whose threats' moves depend on the parameter. Empty if all threats' moves do.
+    /// The styles whose moves show the parameter directly. Empty if all styles' moves do, or none.
     pub fn styles(self) -> &'static [Style] {
         self.row().styles
     }

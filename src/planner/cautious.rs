@@ -1,6 +1,6 @@
 //! `cautious`: does not predict the threats, but assumes that they can go anywhere at the real
-//! server's pace. A *safe path* enters every tile before the *earliest arrival* of any threat.
-//! Filters narrow down the moves, one criterion after another: safe in this tick, safe for long,
+//! server's pace. A *safe path* enters each of its tiles before the *earliest arrival* of any threat
+//! there. Filters narrow down the moves, one criterion after another: safe in this tick, safe for long,
 //! not into a dead end, with ample room, not backwards, and onto a tile where threats arrive late.
 
 use std::collections::{BTreeMap, HashSet};

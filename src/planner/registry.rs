@@ -41,7 +41,7 @@ pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// The name of the default planner.
 pub const DEFAULT_NAME: &str = "survival";
 
-/// Spaces, slashes and dots occur in the commands of bots, but not in the names of planners.
+/// Spaces, slashes and dots occur in commands of bots, but not in names of built-in planners.
 const PROGRAM_HINT: &str = " (a program is exec:COMMAND or pipe:COMMAND)";
 
 /// The error if a text does not specify a planner, or if a planner cannot limit its evaluations.
@@ -77,7 +77,7 @@ pub enum PlannerSpecError {
         expected: String,
     },
     /// The name has the form of an external planner's name, but there is no [`PlannerHost`].
-    #[error("no planner named {name}: planners in Python, MODULE:NAME, and models, model:FILE, are not available here")]
+    #[error("no planner named {name}: Python planners (MODULE:NAME) and models (model:FILE) are not available here")]
     NoHost {
         /// The requested name.
         name: String,
@@ -187,7 +187,7 @@ impl PlannerSpec {
         }
     }
 
-    /// Checks that the planner observes the budget's limit on evaluations, if there is one.
+    /// Checks that the planner supports the budget's limit on evaluations, if it has one.
     ///
     /// # Errors
     /// If the budget limits evaluations, but the planner does not run an expression.
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(error("lookahead:x"), "lookahead:x: expected a whole number from 1 to 64");
         assert_eq!(error("safest:2"), "safest:2: expected safest without a parameter");
         for name in ["my_module:planner", "model:a.json"] {
-            let hosted = "planners in Python, MODULE:NAME, and models, model:FILE, are not available here";
+            let hosted = "Python planners (MODULE:NAME) and models (model:FILE) are not available here";
             assert_eq!(error(name), format!("no planner named {name}: {hosted}"));
         }
         assert!(error("survivl:3").contains(": expected one of random, "), "{}", error("survivl:3"));

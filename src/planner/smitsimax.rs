@@ -112,7 +112,7 @@ struct Agents<'a> {
     unmodelled: Vec<UnmodelledThreat>,
     /// The moves that the player may choose in the first tick, as a bit set; 0 allows all moves.
     shortlist: u8,
-    /// The ticks that the player survived in all playouts together.
+    /// The ticks of all playouts together, including those in which the player is caught.
     survived_ticks: u64,
     arrivals: Arrivals,
 }
@@ -230,9 +230,9 @@ impl<'a> Agents<'a> {
         Some((bandit, best))
     }
 
-    /// Fills `arrivals` and `occupied`. For `occupied`, simulates a few ticks in which the player
-    /// stays. A waiting threat is assumed to reach only tiles that are nearer to it than its
-    /// waiting distance. Returns `None` if the budget is used up.
+    /// Fills `ticks` and `occupied` of the arrivals. For `occupied`, simulates a few ticks in which
+    /// the player stays. A waiting threat is assumed to reach only tiles that are nearer to it than
+    /// its waiting distance. Returns `None` if the budget is used up.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.arrivals.occupied.clear();
         let mut later = state.clone();

@@ -55,7 +55,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
     }
 }
 
-/// Reads a JSON value. If it contains more than `values_left` values, skips it and returns `None`.
+/// Reads a JSON value. If it consists of more than `values_left` values, skips the rest and returns
+/// `None`.
 struct Limited<'a> {
     values_left: &'a mut usize,
 }

@@ -20,7 +20,7 @@ const STATE: &str = "STATE";
 const PLAYER_ID: &str = "1";
 
 /// A state as sent by the server. Fields of type [`Value`] do not affect the game: they are kept
-/// verbatim, or are `None` if they are missing, `null`, or contain more than 65,536 JSON values.
+/// verbatim, or are `None` if they are missing, `null`, or consist of more than 65,536 JSON values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GameMessage {

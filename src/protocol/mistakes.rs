@@ -17,7 +17,8 @@ struct Mistake {
     kind: String,
     /// The tick of the first mistake of this kind.
     tick: u32,
-    /// The first action or message, cut after [`EXAMPLE_MAX_CHARS`] characters.
+    /// The first action or message, without its middle if it has more than [`EXAMPLE_MAX_CHARS`]
+    /// characters.
     example: String,
     error: String,
     count: u64,

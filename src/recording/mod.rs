@@ -37,7 +37,7 @@ const PADDING: [u8; 2] = [0, 0x1a];
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RecordingError {
-    /// The file cannot be opened, or its first bytes cannot be read.
+    /// The file cannot be opened, or its first bytes cannot be read or show another kind of file.
     #[error("cannot read {}: {source}", .path.display())]
     Open {
         /// The file.
@@ -67,7 +67,7 @@ pub enum RecordingError {
         /// The part that is too long: `line`, `blank lines` or `recording`.
         whole: &'static str,
     },
-    /// A complete line is not a valid tick.
+    /// A line is not a valid tick, or its tick is before the previous line's.
     #[error("{}, line {line}: {source}", .path.display())]
     Line {
         /// The file.
@@ -154,11 +154,12 @@ struct RefusedTick {
 pub struct RecordingReader {
     path: PathBuf,
     input: Box<dyn BufRead + Send>,
-    /// The line that follows a bare state, read to find the state's actions.
+    /// The line that follows a bare state, read to find the state's actions. At the start, the
+    /// error if the first read failed.
     ahead: Option<Result<Option<Line>, RecordingError>>,
     line: usize,
     lines_read: usize,
-    /// The tick of the last state.
+    /// The tick of the last state; 0 before the first, and `u32::MAX` after the end.
     tick: u32,
     buffer: Vec<u8>,
     bytes_left: u64,
@@ -205,8 +206,8 @@ impl RecordingReader {
     /// Opens a recording. Its first bytes show whether it is gzipped.
     ///
     /// # Errors
-    /// If the file cannot be opened or read, is not a regular file, or exceeds
-    /// [`Self::MAX_BYTES`].
+    /// If the file cannot be opened or read, is not a regular file, exceeds [`Self::MAX_BYTES`], or
+    /// is of another kind, such as a PNG picture.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let opened = files::open(path, Self::MAX_BYTES);
@@ -214,7 +215,7 @@ impl RecordingReader {
     }
 
     /// Creates a reader for `source`. The reader's errors name `path`. Fails if the first bytes of
-    /// `source` cannot be read.
+    /// `source` cannot be read, or show another kind of file.
     pub fn new(path: impl AsRef<Path>, source: impl Read + Send + 'static) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let mut file = BufReader::new(source);
@@ -267,7 +268,8 @@ impl RecordingReader {
     /// every line that is not a valid tick but has a `game_message` and an `error` text.
     ///
     /// # Errors
-    /// If reading fails, a limit is exceeded, or any other line is not a valid tick.
+    /// If reading fails, a limit is exceeded, any other line is not a valid tick, or the tick is
+    /// before the previous one.
     pub fn next_tick(&mut self) -> Result<Option<RecordedTick>, RecordingError> {
         let line = self.ahead.take().unwrap_or_else(|| self.next_line());
         self.line = match &line {

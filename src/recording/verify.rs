@@ -99,10 +99,10 @@ struct Difference {
 }
 
 /// Replays a recording and compares every field that the rules determine, and the notes that the
-/// other lines or the actions of the same line determine. Omitted fields, and the
-/// moves of threats of unknown style, are not compared. If the player did not follow a command, a
-/// tile that it never enters is assumed to be see-through if this explains the difference. If `rules` is
-/// `None`, the rules are those of the recording's notes, or the server's.
+/// other lines or the actions of the same line determine. Omitted fields, and the moves of threats
+/// of unknown style, are not compared. If the player did not follow a command, a tile that it never
+/// enters is assumed to be see-through if this explains the difference. If `rules` is `None`, the
+/// rules are those of the recording's notes, or the server's.
 ///
 /// # Errors
 /// If reading fails (see [`RecordingReader::next_tick`]), if there is no valid tick, or if no world

@@ -2,7 +2,7 @@
 //! passes a copy of its policy to the level below, and then adapts its own policy to its best
 //! sequence. Level 1 plays rollouts instead: one per iteration, or several in the stabilised form.
 //! The generalised form adds a prior to the weights (both forms: Cazenave and others 2020). See
-//! `docs/adapt.md`.
+//! `docs/search.md`.
 
 use super::adapter::{AdaptOptions, Adapter};
 use super::policy::{Rollout, Weights};

@@ -6,9 +6,9 @@ use super::run::{Run, Stop};
 impl<P: Problem> Run<'_, P> {
     /// Starts from the best known sequence if it passes through `state`, otherwise from a random
     /// one. Each iteration replaces a randomly chosen action by another legal action, if there is
-    /// one. Later actions that have become illegal, or are missing, are replaced by random ones. A worse sequence is
-    /// accepted with probability exp(-loss / temperature), where the loss is the decrease in reward
-    /// divided by the range of the rewards seen so far in this invocation.
+    /// one. Later actions that have become illegal, or are missing, are replaced by random ones. A
+    /// worse sequence is accepted with probability exp(-loss / temperature), where the loss is the
+    /// decrease in reward divided by the range of the rewards seen so far in this invocation.
     pub(super) fn anneal(
         &mut self,
         component: usize,

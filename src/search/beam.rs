@@ -11,7 +11,7 @@ struct Kept<S, A> {
 
 impl<P: Problem> Run<'_, P> {
     /// At each depth, keeps at most `width` successors: those with the best known sequences. See
-    /// `docs/beam.md`.
+    /// `docs/search.md`.
     pub(super) fn beam(&mut self, component: usize, state: &P::State, width: usize) -> Result<(), Stop> {
         let start = self.search.path.len();
         let mut beam = vec![Kept { state: state.clone(), path: self.search.path.clone(), best: None }];

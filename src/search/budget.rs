@@ -6,8 +6,8 @@ use super::deadline::{Deadline, DeadlineWatch, now};
 
 /// The limits of a search or planner, which stops at the first limit that it reaches. A step of a
 /// search from a state to a successor is a *simulated tick*. Replays of the played game, of a plan
-/// or of the best sequence do not count, nor do the steps of the `safest` planner. In JSON, only
-/// the limits on ticks, time and evaluations are written, as `budget_ticks`, `budget_ms` and
+/// that is followed or of the best sequence do not count, nor do the steps of `safest`. In JSON,
+/// only the limits on ticks, time and evaluations are written, as `budget_ticks`, `budget_ms` and
 /// `budget_evals`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {

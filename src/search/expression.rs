@@ -37,8 +37,8 @@ pub enum Component {
         /// The maximum number of actions, 1 to [`Expression::HORIZON_MAX`]; `None` for no limit.
         horizon: Option<u32>,
     },
-    /// Invokes the next component this many times, 1 to [`Expression::REPEAT_MAX`], from the same state. Stops
-    /// earlier if nothing is left to explore.
+    /// Invokes the next component this many times, 1 to [`Expression::REPEAT_MAX`], from the same
+    /// state. Stops earlier if nothing is left to explore.
     Repeat(u32),
     /// Invokes the next component from every successor of the state.
     Lookahead,
@@ -68,7 +68,8 @@ pub enum Component {
     Anneal {
         /// The number of changes to try, 1 to [`Expression::REPEAT_MAX`].
         iterations: u32,
-        /// Initial temperature, 0 to [`Expression::RATE_MAX`], in units of the range of the rewards seen.
+        /// Initial temperature, 0 to [`Expression::RATE_MAX`], in units of the range of the rewards
+        /// seen.
         hot: f64,
         /// Final temperature, with the same limits and unit.
         cold: f64,

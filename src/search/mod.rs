@@ -12,8 +12,8 @@
 //!   child with the highest mean + `C` sqrt(ln n / n_k), where the node has n visits and the child
 //!   n_k, and rewards are scaled to 0..1. Skips children below which no state is left to explore.
 //!
-//! Three others come from other papers, which the pages `adapt.md`, `beam.md` and `anneal.md` of the
-//! repository's folder `docs` describe.
+//! Three others come from other papers, which the page `search.md` of the repository's folder `docs`
+//! names.
 //!
 //! - `adapt(L, N, A)`: nested rollout policy adaptation with `L` levels, `N` iterations per level
 //!   and step size `A`. Two more arguments are optional: `R`, the number of rollouts per adaptation

@@ -18,9 +18,9 @@ use super::tiles::TileSet;
 use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::search::{BudgetMeter, Generator};
 
-/// Width of the beam, in combinations, in the first rounds of starts; the last value holds for all
-/// later rounds. Each round uses every [`Feature`] once. The width is small at first, because a
-/// narrow beam finds easy lines quickly.
+/// Width of the beam, in combinations, in the first rounds of starts. The last value holds for later
+/// rounds, until it begins to double (see [`NARROW_DOUBLINGS`]). Each round uses every [`Feature`]
+/// once. The width is small at first, because a narrow beam finds easy lines quickly.
 const WIDTHS: [usize; 3] = [4, 16, 64];
 /// After 2^`NARROW_DOUBLINGS` starts, the width doubles whenever the number of starts doubles.
 const NARROW_DOUBLINGS: u32 = 7;

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use serde::de::{DeserializeOwned, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Maximum bytes of a string in a saved solver: the moves of a line.
+/// Maximum length of a string in a saved solver, in bytes. Its strings are the moves of lines.
 const STRING_BYTES_MAX: usize = 4096;
 const SHORT_LIST_ITEMS_MAX: usize = 1 << 17;
 

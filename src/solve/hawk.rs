@@ -40,7 +40,8 @@ impl<const N: usize> Model<N> {
         self.hawk_key(self.hawk_tile(key), (self.tiles() + usize::from(post)) as u32)
     }
 
-    /// Returns the next tile and memory of a hawk that does not see the player; `None` if it draws.
+    /// Returns the next tile and memory of a hawk that does not see the player; `None` if it draws a
+    /// post.
     fn hawk_blind_exact(&self, tile: usize, memory: usize) -> Option<(usize, usize)> {
         if memory < self.tiles() + POSTS_MAX {
             let is_post = memory >= self.tiles();

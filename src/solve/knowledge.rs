@@ -53,9 +53,9 @@ impl<const N: usize> Knowledge<N> {
         Self { tick, allowed, projections, sets, bytes: 0, max_bytes: 0, steps: Vec::new() }
     }
 
-    /// Computes the places from which the player can survive the bulls, the goldfish and each single
-    /// shark until the target. Takes over the known sets of `earlier`, because lines that reach the
-    /// target also reach an earlier one.
+    /// Computes the places from which the player can survive the bulls, the goldfish and any one of
+    /// the sharks until the target. Takes over the known sets of `earlier`, because lines that reach
+    /// the target also reach an earlier one.
     pub fn new(
         model: &Model<N>,
         tick: usize,
@@ -155,7 +155,7 @@ impl<const N: usize> Knowledge<N> {
         Front { tick, mask: 0, layer: Layer { keys: vec![0], sets: vec![self.allowed[tick]] } }
     }
 
-    /// Returns true if a threat without known states can join after the first tick. An owl can do
+    /// Returns true if a threat without known states can join at `tick`, after the first tick. An owl can do
     /// so only if its memory no longer matters (see [`Model::forgets`]).
     pub fn can_join(&self, model: &Model<N>, slot: Slot, tick: usize) -> bool {
         !matches!(model.automata[slot.automaton], Automaton::Owl { .. }) || model.forgets(tick)
@@ -254,7 +254,7 @@ impl<const N: usize> Knowledge<N> {
         true
     }
 
-    /// Returns true if no line from the state reaches the target.
+    /// Returns true if the knowledge excludes that a line from the state reaches the target.
     #[inline]
     pub fn excludes(&self, model: &Model<N>, world: &World, state: &State) -> bool {
         let tick = usize::from(state.tick());

@@ -28,15 +28,15 @@
 //! bound excludes it, the middle between the line and the bound; it stays until it is decided. The
 //! far target is the more important one until the last tick is excluded, and then the near one is.
 //!
-//! A job either searches for lines or runs one *sweep*, for one of the targets. There are five
-//! kinds: the survival search; the beam search or, instead, the large neighbourhood search; the
-//! exhaustive search; wide and reaching sweeps; narrow sweeps. The queue runs the job of the kind
-//! that has cost the least work for its target so far, where every kind starts with `FIRST_WORK`.
-//! Of a kind, the job with the lowest limit is next. Each target has its own count of work, which
-//! is not reset when the target moves. Work on the less important target counts `SHARE` times, and
-//! so does the work of the survival search. The large neighbourhood search and the exhaustive
-//! search have no target, and their work counts once. So cheap jobs run first, and expensive ones
-//! wait until the others have cost as much.
+//! A job builds the automata, searches for lines, or runs one *sweep*. There are five kinds: the
+//! survival search (and building the automata); the beam search or, instead, the large neighbourhood
+//! search; the exhaustive search; wide and reaching sweeps; narrow sweeps. The queue runs the job of
+//! the kind that has cost the least work for its target so far, where every kind starts with
+//! `FIRST_WORK`. Of a kind, the job with the lowest limit is next. Each target has its own count of
+//! work, which is not reset when the target moves. Work on the less important target counts `SHARE`
+//! times. So does the work of the survival search, once there are targets. The large neighbourhood
+//! search and the exhaustive search have no target, and their work counts once. So cheap jobs run
+//! first, and expensive ones wait until the others have cost as much.
 //!
 //! A search continues where it stopped, but the survival search begins again when its target moves.
 //! A sweep may take `SHARE` times the work done for its target so far; for the less important
@@ -44,8 +44,8 @@
 //! out with `FIRST_WORK` instead. If a sweep reaches its limit, its forward pass is lost, but not
 //! the known sets of an unfinished backward pass, and the sweep returns to the queue with twice its
 //! limit. The *trial*, a cheap sweep for early targets with all threats, is given up instead. A
-//! sweep with a layer that does not fit into the memory is given up, too. A sweep that ends leaves
-//! *known sets*, which make later sweeps and searches for the target cheaper.
+//! sweep with a layer that does not fit into the memory is given up, too. A sweep that turns back
+//! leaves *known sets*, which make later sweeps and searches for the target cheaper.
 //!
 //! # Why bounds hold
 //!
@@ -74,7 +74,7 @@
 //!   sets. Without states left, the target is out of reach. Otherwise the sweep turns back at the
 //!   target, or earlier at a known set of which it has almost all states. It drops the states that
 //!   do not lead to its last layer; the others become known sets. A *wide* sweep has all of its
-//!   threats from the first tick. A *narrow* sweep starts at a *bottleneck*, a tick at which a known
+//!   threats from its first tick. A *narrow* sweep starts at a *bottleneck*, a tick at which a known
 //!   set has few states, and threats join it while it stays small. A *reaching* sweep has no target:
 //!   its layers are the states that can be reached at some ticks. Wide sweeps for late targets can
 //!   start from these layers.

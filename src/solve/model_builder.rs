@@ -272,8 +272,9 @@ fn order_of(threats: &[Spawn]) -> Vec<usize> {
 
 fn is_modelled(world: &World) -> bool {
     let (server, rules) = (Rules::BLITZ_2025, world.rules());
-    // The encoding of a hawk's memory assumes the server's numbers of idle and resting moves, and at
-    // most `POSTS_MAX` posts. The other rules may have any values: the automata ask the world.
+    // The automata assume the server's views. The encoding of a hawk's memory assumes the server's
+    // numbers of idle and resting moves, and at most `POSTS_MAX` posts. The other rules may have any
+    // values: the automata ask the world.
     let expected = Rules {
         shark_view: server.shark_view,
         deer_view: server.deer_view,

@@ -19,10 +19,10 @@ impl Default for SolverOptions {
 }
 
 impl SolverOptions {
-    /// Returns this many eighths of the memory, in bytes. These get one eighth each: the beam, a target's survival
-    /// search, a target's known sets, and the layers of a narrow sweep. A target's projections and the
-    /// layers of a wide or reaching sweep get two each, and the exhaustive search, which stores single
-    /// states, gets 32.
+    /// Returns this many eighths of the memory, in bytes. These get one eighth each: the beam, a
+    /// target's survival search, a target's known sets, and the layers of a narrow sweep. A target's
+    /// projections and the layers of a wide or reaching sweep get two each. The exhaustive search,
+    /// which stores single states, gets 32; in play, it gets none.
     pub(super) fn memory_part(self, eighths: usize) -> usize {
         (self.memory_max_bytes / 8).saturating_mul(eighths)
     }

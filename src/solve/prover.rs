@@ -83,9 +83,9 @@ impl<const N: usize> Prover<N> {
         self.targets[aim as usize].as_ref()
     }
 
-    /// Adjusts the targets to the best line and bound, and adds the jobs that are missing. Drops the jobs
-    /// for the far target if there is none or it moves to an earlier tick. All other jobs stay in the
-    /// queue for the new target.
+    /// Adjusts the targets to the best line and bound, and adds the jobs that are missing. Drops the
+    /// jobs for the far target if there is none or it moves to an earlier tick. All other jobs stay
+    /// in the queue for the new target.
     pub fn aim(&mut self, best: &Solution, queue: &mut Queue, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         if self.builder.is_some() {
             return Ok(());

@@ -23,11 +23,11 @@ pub(super) enum Task {
     Survival,
     /// Searches for lines over sets of states.
     Beam,
-    /// Two searches for lines that take the place of the beam if one combination cannot hold the
-    /// keys of all threats.
+    /// This search and the next take the place of the beam if one combination cannot hold the keys
+    /// of all threats, or there are no automata.
     Neighbourhood,
     Exhaustive,
-    /// Finds the states of some threats that are reachable, whatever the target.
+    /// Finds the reachable states of some threats, whatever the target.
     Reach(Combination),
     /// A sweep with some threats from the first tick, or from reachable layers at a later tick.
     Wide {
@@ -62,7 +62,7 @@ impl Task {
 pub(super) struct Job {
     pub task: Task,
     pub aim: Aim,
-    /// The limit of the job, in simulated ticks; at first a multiple of its estimated cost.
+    /// The limit of the job, in simulated ticks; at first its estimated cost.
     pub limit: u64,
 }
 
@@ -75,7 +75,7 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    /// Adds a job unless there is one for the same task.
+    /// Adds a job unless there is one for the same task and aim.
     pub fn add(&mut self, task: Task, aim: Aim, limit: u64) {
         if self.jobs.iter().all(|other| (other.task, other.aim) != (task, aim)) {
             self.jobs.push(Job { task, aim, limit });

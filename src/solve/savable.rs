@@ -25,7 +25,7 @@ pub struct Savable {
     pub last: Option<(usize, Vec<Move>)>,
     /// The index of the first state from which it is proven that no line survives.
     pub doomed: Option<usize>,
-    /// The last tick of the longest line found from the first state, if it was solved.
+    /// The final tick of the longest line found from the first state, if this state was probed.
     pub longest_tick: Option<u16>,
     /// The work done, in simulated ticks.
     pub simulated_ticks: u64,

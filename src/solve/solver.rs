@@ -31,7 +31,7 @@ struct Searches {
     first: SurvivalSearch,
     /// For each target, its tick and its survival search.
     survival: [Option<(u16, SurvivalSearch)>; 2],
-    /// The number of survival searches so far.
+    /// The number of survival searches for targets so far. Starts at 1 to skip the first search.
     number: u64,
     /// The number of calls so far.
     calls: u64,
@@ -99,8 +99,8 @@ impl Solver {
     /// Improves the line and the bound for `state` until they meet or the budget is used up. The
     /// next call continues this work if its world is the same and its state is the same or a direct
     /// successor, and otherwise starts afresh. If the budgets limit only simulated ticks, the same
-    /// sequence of calls always gives the same answers. A sweep that the end of a budget interrupts
-    /// is lost, so a few large budgets achieve more than many small ones.
+    /// sequence of calls always gives the same answers. If the end of a budget interrupts a sweep,
+    /// its forward pass is lost, so a few large budgets achieve more than many small ones.
     ///
     /// # Panics
     /// If the state belongs to another world; see [`World::step_unchecked`].
@@ -325,7 +325,7 @@ impl Solver {
         let mut solver = Self::new(options);
         solver.begin(world, &root);
         if input.fill_buf()?.is_empty() {
-            // The automata were not complete, so the queue has nothing else that would be lost.
+            // There were no complete automata, so the queue has nothing else that would be lost.
             solver.searches.number = 0;
         } else {
             solver.searches.number = 1;

@@ -100,7 +100,7 @@ pub(crate) struct SurvivalSearch {
     tree: Tree,
     sampler: CandidateSampler,
     beam: Beam,
-    /// The longest line so far. During a call, its moves are missing.
+    /// The longest line so far. If it was found in the current call, its moves are missing.
     best: Solution,
     tail: Tail,
 }

@@ -18,9 +18,9 @@ pub(super) enum Joins {
     /// The threats in the mask, at the model's first tick. Draws are counted if the mask has their
     /// bits.
     AtFirst(Combination),
-    /// At the first tick, the threats in `base` (the mask of a known set, or 0) and one more. Later,
-    /// the threats of a known set that covers the layer's threats, and others while the layer has at
-    /// most `max_len` combinations after the join.
+    /// At the first tick, the threats in `base` (the mask of a known set, or 0) and one more.
+    /// Later, the threats of a known set that covers the layer's threats. At any tick, others too,
+    /// while the layer has at most `max_len` combinations after the join.
     WhileSmall { base: Combination, max_len: usize },
 }
 

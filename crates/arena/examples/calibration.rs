@@ -1,7 +1,7 @@
 //! Measures how often the arena's statistics are right, in tournaments between two planners whose
-//! mean scores are equal or differ by `MARGIN_DEFAULT`. Some pairs of planners have synthetic
-//! games; the others play real games. Prints each row when its tournaments are finished. `--pair N`
-//! measures only the Nth synthetic pair and the Nth real pair.
+//! mean scores are equal, or differ by `MARGIN_DEFAULT` or twice that. Some pairs of planners have
+//! synthetic games; the others play real games, with equal mean scores. Prints each row when its
+//! tournaments are finished. `--pair N` measures only the Nth synthetic pair and the Nth real pair.
 //!
 //! ```text
 //! cargo run --release --package getaway-arena --example calibration -- \

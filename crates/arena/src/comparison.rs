@@ -17,9 +17,9 @@ pub(super) const UNITS_MIN: usize = 6;
 /// Statistics of paired games.
 ///
 /// Pairs with the same moves on the same map count once, as one *distinct pair*, except in
-/// `pairs_played` and in the score differences. A *unit* of the sign test is a group of pairs on
-/// one map that are linked by identical games: usually a single pair if both planners are
-/// randomised, and all pairs on the map if one planner is deterministic.
+/// `pairs_played`, in `identical_pairs` and in the score differences. A *unit* of the sign test is a
+/// group of pairs on one map that are linked by identical games: usually a single pair if both
+/// planners are randomised, and all pairs on the map if one planner is deterministic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     #[serde(flatten)]

@@ -39,8 +39,8 @@ impl Entrant {
         }
     }
 
-    /// Returns the external bot, or `None` for a planner. Fails if the bot has no command, or if the
-    /// text before `=` is not a name.
+    /// Returns the external bot, or `None` for a planner. Fails if the bot has no command, or if a
+    /// planner has a text before `=` that is neither a name nor part of an expression or a model.
     pub fn bot(&self) -> Result<Option<ExternalBot>, SeriesError> {
         let spec = &self.spec;
         match (ExternalBot::parse(spec), spec.split_once('=')) {

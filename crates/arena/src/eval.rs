@@ -44,7 +44,7 @@ pub struct MeanCost {
     pub memory_mb_max: u64,
 }
 
-/// Sums over games.
+/// Sums over games, and the maximum of their memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
     pub games: u64,

@@ -19,9 +19,9 @@ use getaway_runs::stats::nearest_rank;
 pub struct SourceCounts {
     /// Number of moves from an existing plan.
     pub plan: u32,
-    /// Number of moves from a search in the same tick.
+    /// Number of moves from a search in the same tick, a planner in Python or an external bot.
     pub search: u32,
-    /// Number of moves from a rule instead of a search.
+    /// Number of other moves: those of a rule, and ticks without a command from an external bot.
     pub fallback: u32,
 }
 

@@ -117,7 +117,7 @@ pub struct TournamentPair {
     pub sides: [usize; 2],
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// The report of the sequential test. Its wins are those of `sprt_left`.
+    /// The report of the sequential test. Wins of `sprt_left` raise its likelihood ratio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtReport>,
     /// The entrant of this pair that comes first in the options of the series.

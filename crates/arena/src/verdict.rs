@@ -32,7 +32,7 @@ const POWER: f64 = 0.9;
 const VARIANCE_MAX: f64 = SCORE_MAX as f64 * SCORE_MAX as f64 / 2.0;
 /// Further pairs on the same maps do not reduce the part of the mean's variance that comes from
 /// differences between maps. If that part exceeds this share of the largest variance at which the
-/// margin can be detected, further maps are planned.
+/// difference can be detected, further maps are planned.
 const BETWEEN_MAX: f64 = 0.7;
 /// No larger number of further pairs or maps is planned.
 const FURTHER_MAX: f64 = 100_000.0;

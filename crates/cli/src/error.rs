@@ -90,7 +90,8 @@ pub(crate) fn exists(path: &Path) -> CliError {
     invalid!("{} already exists (use --force to overwrite it)", path.display())
 }
 
-/// Maximum size in bytes of rules, memory, certificate and requirements files.
+/// Maximum size in bytes of files with rules, memories, certificates, requirements or the settings
+/// of a ladder.
 pub(crate) const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CliError {

@@ -46,8 +46,8 @@ struct Cli {
     command: Command,
 }
 
-/// Runs a command and returns its exit code. `arguments` starts with the program's name. Those of a
-/// ladder include the settings that are saved in its folder.
+/// Runs a command and returns its exit code. `arguments` starts with the program's name. For a
+/// ladder, adds the settings that are saved in its folder.
 pub fn run_main(mut arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 {
     let settings = Settings::of_ladder(complete(Cli::command()), &arguments);
     arguments.extend(settings.saved_words().map(OsString::from));

@@ -109,7 +109,8 @@ impl SearchFile {
         })
     }
 
-    /// Replaces the file. Locks the new file before it appears, and unlocks the old one afterwards.
+    /// Replaces the file. Locks the new file before it appears, and unlocks the old one afterwards
+    /// (on Windows, before that).
     fn replace(&mut self, bytes: &[u8]) -> io::Result<()> {
         let target = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let mut partial = partial_file(&target)?;

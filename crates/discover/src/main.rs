@@ -258,7 +258,7 @@ fn write_report(report: &DiscoveryReport, out: &mut impl Write) -> Result<(), Cl
     let settings = &report.settings;
     writeln!(
         out,
-        "{}: {} candidates, {} plays of {} evaluations, seed {}; ranked on {} unseen problems\n",
+        "{}: {} candidates, {} plays of at most {} evaluations, seed {}; ranked on {} unseen problems\n",
         one_line(&settings.problem),
         report.arms,
         report.plays_in_all,

@@ -215,7 +215,7 @@ struct PythonPlanner {
 }
 
 impl PythonPlanner {
-    /// The board of a world. It is cached, because creating a board copies the world's tables.
+    /// The board of a world. It is cached, because creating a board copies the map's layout.
     fn board(&mut self, world: &World) -> Arc<Board> {
         match &self.board {
             Some(board) if board.is_same(world) => Arc::clone(board),

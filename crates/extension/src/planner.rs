@@ -13,7 +13,7 @@ use crate::value::read_items;
 /// The survival search and a fixed set of planners run on each map, in the standard and in the
 /// no-jump variant, with a fixed seed and fixed budgets. The signature changes if a code change
 /// alters one of these results; it does not depend on the machine or the number of threads.
-/// Computing it takes about a second for a dozen maps.
+/// Computing it takes a few seconds for a dozen maps.
 ///
 /// Raises:
 ///     FileNotFoundError: if a map does not exist.

@@ -29,7 +29,7 @@ const GIF_SPEED: i32 = 20;
 /// Maximum steps of a verification. The command line allows more.
 const VERIFY_STEPS_MAX: u64 = 10_000_000_000;
 
-/// The arguments of all requests; each request uses some of them.
+/// The arguments of many requests, each of which uses some of them.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Arguments {
@@ -110,7 +110,8 @@ pub struct Engine {
     played: Mutex<Option<(Game, PlayedGame)>>,
 }
 
-/// Called with each intermediate answer. Returns false to stop the work, because the client has left.
+/// Called with each intermediate answer. Returns false to stop the work, for example because the
+/// client has left.
 type Report<'a> = &'a mut dyn FnMut(&str) -> bool;
 
 impl Engine {

@@ -12,7 +12,7 @@ use getaway::solve::{Judge, Outcome, Solution, SolverOptions, Verdict};
 /// Budget per move in each round, in simulated ticks.
 const ROUNDS: [u64; 4] = [20_000, 100_000, 1_000_000, 4_000_000];
 const MEMORY_MAX_BYTES: usize = 64 << 20;
-/// The page draws this many moves of a line.
+/// The page draws at most this many moves of a line.
 const LINE_MOVES_MAX: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

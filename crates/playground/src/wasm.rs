@@ -1,7 +1,8 @@
 //! The interface of the WebAssembly module, which contains one engine and the buffers of a request.
 //!
 //! The page reserves a buffer for the request, fills it, calls `answer`, and reads `answer_length`
-//! bytes from `answer_start`. [`Engine::answer_line`] describes the request.
+//! bytes from `answer_start`. The first line of the request is its name; [`Engine::answer_line`]
+//! describes the rest.
 
 use std::cell::RefCell;
 

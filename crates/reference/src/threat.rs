@@ -29,9 +29,11 @@ pub struct Threat {
 pub struct Memory {
     /// Owl: the position where it saw the player at its last look.
     pub remembered: Option<Position>,
-    /// Hawk: where it last saw the player, until the move after its arrival there.
+    /// Hawk: where it last saw the player, until the move after its arrival there, unless it then
+    /// sees the player again.
     pub seen: Option<Position>,
-    /// Hawk: the intersection to which it is moving.
+    /// Hawk: the intersection picked as its post, until it sees the player, or the move after its
+    /// arrival there.
     pub post: Option<Position>,
     /// Hawk: the number of its moves without a target, counted from 0, or from `-hawk_rest_moves`
     /// after it reached a post.

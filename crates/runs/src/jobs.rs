@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Interval at which idle threads ask for jobs while other threads work.
+/// Longest wait for a result before the run asks for further jobs.
 const ASK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The version, and a hash of all sources on which results depend. All machines of a cluster must
@@ -119,7 +119,7 @@ where
                         let (sender, is_stopped) = (sender.clone(), &is_stopped);
                         let run = move || {
                             let result = catch_unwind(AssertUnwindSafe(|| work(&job, is_stopped)));
-                            // Sending fails if the run has ended.
+                            // Sending cannot fail, because the receiver outlives the threads.
                             let _ = sender.send((job, result));
                         };
                         // A planner in Python gets as much stack as on the main thread.

@@ -87,7 +87,7 @@ pub enum JournalError {
     Foreign {
         path: PathBuf,
         expected: FileKind,
-        /// The start of the file's first line.
+        /// The start of the file's first line, the kind of a binary file, or `nothing`.
         found: String,
     },
     /// A line is damaged or does not belong to this run; the file was not changed.

@@ -70,7 +70,7 @@ pub struct ClusteredMean {
     pub estimate: f64,
     pub error: f64,
     /// The part of the standard error that comes from the spread within clusters. More values per
-    /// cluster would reduce it. `None` if most clusters have a single value.
+    /// cluster would reduce it. `None` if there is one cluster, or if most have a single value.
     pub within_error: Option<f64>,
     pub degrees: f64,
 }

@@ -275,7 +275,7 @@ mod tests {
             }
         }
         assert_eq!(states, 1, "the game makes no progress");
-        // The page reconnects after `Error`, but not after `Away`, which announces a shutdown.
+        // The code is `Error`, because `Away` announces a shutdown.
         let closes = [&u16::from(CloseCode::Error).to_be_bytes()[..], b"ping timeout"].concat();
         for silent in silent {
             let bytes = silent.join().expect("no panic");

@@ -34,7 +34,8 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Reads the head. Answers a client that sends something else, and returns `None`.
+    /// Reads the head. Returns `None` if the client leaves or sends nothing in time, or, after an
+    /// answer, if it sends something else.
     pub fn read(mut stream: Stream) -> Option<Self> {
         stream.set_deadline(Instant::now() + HTTP_TIMEOUT);
         let mut unread = Vec::new();
@@ -63,7 +64,7 @@ impl Request {
         expected.clone().count() == self.path.len() && expected.zip(&self.path).all(is_same)
     }
 
-    /// Reads the body, of at most `max_bytes`.
+    /// Reads the body. Fails if it is incomplete or longer than `max_bytes`, or has no length.
     pub fn body(&mut self, max_bytes: usize) -> Result<Vec<u8>, Failure> {
         let headers = self.head.headers();
         let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
@@ -93,7 +94,7 @@ fn read_head(stream: &mut Stream, unread: &mut Vec<u8>) -> Result<Option<http::R
     loop {
         let count = match stream.read(&mut chunk) {
             Err(error) if error.kind() == ErrorKind::WouldBlock && !unread.is_empty() => {
-                let expected = format!("expected a whole request within {} s", HTTP_TIMEOUT.as_secs());
+                let expected = format!("expected a whole head within {} s", HTTP_TIMEOUT.as_secs());
                 return Err((StatusCode::REQUEST_TIMEOUT, expected));
             }
             Ok(0) | Err(_) => return Ok(None),
@@ -143,8 +144,8 @@ pub(super) fn error((status, text): Failure) -> Response {
     response
 }
 
-/// A response in parts, sent one by one: the kind of the part, its length (four bytes,
-/// little-endian) and its bytes. The end of the connection ends the response.
+/// A response in parts, sent one by one. A part consists of its kind (one byte), its length (four
+/// bytes, little-endian) and its content. The end of the connection ends the response.
 pub(super) struct Parts(Stream);
 
 impl Parts {

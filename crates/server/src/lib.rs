@@ -126,7 +126,7 @@ impl Server {
         self.address
     }
 
-    /// What happens, in order. The channel is closed after the last game.
+    /// The events, in order. The channel is closed after the last game.
     pub fn events(&self) -> &Receiver<Event> {
         &self.events
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use getaway::protocol::ClientFrame;
 
-/// Maximum number of connections, far below Linux's default limit of open files. Each has two
+/// Maximum number of connections, far below Linux's default limit on open files. Each has two
 /// threads. Further connections are closed.
 pub const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of viewers. Every state is sent to each viewer.

@@ -10,8 +10,9 @@
 //!
 //! Programs usually send no `Origin`, but some libraries need one, often `http://localhost`. A page
 //! of another server on this machine has such an origin too, and Chromium's websocket handshakes
-//! lack `Sec-Fetch-Site`. But all browsers add `User-Agent`, `Accept-Language` and `Pragma`, and no
-//! page can remove them. So each of these headers marks the request of a browser.
+//! lack `Sec-Fetch-Site`. But all browsers add `Accept-Language`, `Pragma`, and a `User-Agent` that
+//! begins with `Mozilla/`, and no page can remove them. So each of these marks the request of a
+//! browser.
 
 use std::net::IpAddr;
 

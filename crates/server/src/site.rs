@@ -26,7 +26,7 @@ use getaway_viewer::Page;
 
 const FILE_MAX_BYTES: usize = 64 << 20;
 const PATH_CHARS_MAX: usize = 100;
-/// Concurrent computations: one for each lane of a page.
+/// Maximum number of concurrent computations: a page sends up to three requests at a time.
 const COMPUTATIONS_MAX: usize = 3;
 
 /// The method and the path of each endpoint, with placeholders in braces.
@@ -58,7 +58,7 @@ enum Answer {
 }
 
 impl Site {
-    /// With `on_loopback`, the `Host` header must name this machine.
+    /// With `on_loopback`, the `Host` header must name this machine or be the unspecified address.
     pub fn new(page: Page, engine: Engine, on_loopback: bool, game_server: Option<Arc<Shared>>) -> Self {
         let (connections, computations) = (Permits::new(MAX_CONNECTIONS), Permits::new(COMPUTATIONS_MAX));
         let watched_at = Mutex::default();
@@ -125,7 +125,8 @@ impl Site {
         parts.end();
     }
 
-    /// True during a game, for requests that take much processor time.
+    /// True during a game, except for the requests that show the running game, and a few other
+    /// quick ones.
     fn is_refused(&self, name: &str) -> bool {
         let is_running = |server: &Arc<Shared>| server.live.is_running();
         !matches!(name, "start" | "live" | "rules" | "decode" | "encode")

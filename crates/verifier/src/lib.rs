@@ -50,8 +50,8 @@
 //! - A move depends only on the key of the threat and on whether and where it notices the player,
 //!   except that a hawk's seed may decide which post it picks. To check this, each step is repeated
 //!   with a *twin* that differs in fields outside the key, such as the seed. The twin's next key,
-//!   apart from a picked post, must be the same (`Pursuer::compute_steps`). Bulls and goldfish
-//!   notice nothing.
+//!   apart from a picked post, must be the same (`Pursuer::step`). Bulls and goldfish notice
+//!   nothing.
 //! - A stale view is the player's tile at the start of the tick. In the first tick, it is a
 //!   position off the grid.
 //! - When a threat with a stale view moves, it is not on the tile where it sees the player:

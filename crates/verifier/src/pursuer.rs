@@ -75,7 +75,7 @@ pub(super) struct Pursuer<const N: usize> {
 }
 
 impl<const N: usize> Pursuer<N> {
-    /// Returns `None` if the threat does not see the player.
+    /// Returns `None` for a bull or goldfish, which never sees the player.
     pub fn new(spawned: Threat, threat: usize, slot: Slot) -> Option<Self> {
         spawned.view()?;
         let (keys, ids, computed) = (Vec::new(), HashMap::new(), HashMap::default());
@@ -282,7 +282,7 @@ impl<const N: usize> Pursuer<N> {
         }
     }
 
-    /// Returns the next state IDs, one per tile, or one state ID per post if a hawk draws.
+    /// Returns the next state IDs, one per tile. If a hawk draws, its ID merges all posts.
     fn step(&mut self, board: &Board<N>, id: u32, moment: Moment, noticed: Option<Position>) -> Checked<Vec<u32>> {
         let posts = board.navigation.posts();
         let mut found: Vec<u32> = Vec::new();

@@ -42,12 +42,12 @@ pub fn bundled_maps() -> &'static [Map] {
 pub struct Address {
     /// The address up to the tick: `game=DATA`.
     data: String,
-    /// The number of moves. In a recording, the moves end before the first divergence.
+    /// The number of moves; in a recording, those before its first missing message or divergence.
     moves: usize,
 }
 
 impl Address {
-    /// Returns `None` if the game is too large, or if `game` is `None`.
+    /// Returns `None` if the game is invalid or too large, or if `game` is `None`.
     pub(super) fn of(game: Option<Game>) -> Option<Self> {
         let game = game.filter(|game| game.world().is_ok())?;
         let moves = game.moves.len();
@@ -55,7 +55,7 @@ impl Address {
         Some(Self { data: address.split('&').next()?.to_owned(), moves })
     }
 
-    /// Returns `None` if `states` do not begin with the start of the game.
+    /// Returns `None` if `states` do not begin with the start of the game, or if it is too large.
     pub(super) fn of_states(name: &str, world: &World, states: &[State]) -> Option<Self> {
         let is_start = states.first() == Some(&world.start());
         Self::of(is_start.then(|| Game {

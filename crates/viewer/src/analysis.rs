@@ -89,7 +89,8 @@ pub struct Analysis {
     pub is_proven: bool,
     /// Moves from `last_savable_tick` on that survive to the end of the game.
     pub line: Option<Plan>,
-    /// The cause of the loss; `None` if the game was not lost or cannot be replayed.
+    /// The cause of the loss or, for an unfinished recording, the presumed one. `None` if the
+    /// player survived or could still survive, or if the recording cannot be replayed.
     pub kind: Option<LossKind>,
     pub sentence: String,
     pub score: u32,
@@ -103,7 +104,7 @@ pub struct Analysis {
     /// The later of two ticks: the final tick of the game, and that of the longest line found from
     /// the first state. `None` if a surviving line was found, or if no state is known.
     pub longest_tick: Option<u16>,
-    /// See [`Savable::room`]; one entry per tick from `first_tick` on.
+    /// See [`Savable::room`]; one entry per analysed state.
     pub room: Vec<u16>,
     pub room_ticks: u16,
     /// The tick of the first entry of `room`.
@@ -368,9 +369,11 @@ impl Analysis {
                 let surprise = ticks.get(index + 1).and_then(|next| next.mispredicted.first());
                 let surprise = surprise.map_or_else(String::new, |surprise| {
                     let (style, found, predicted) = (&styles[surprise.threat], surprise.found, surprise.predicted);
-                    format!("the {style} moved to {found} where the rules predict {predicted}")
+                    format!("the {style} moved to {found}, not to {predicted} as the rules predict")
                 });
-                format!("Lost at tick {tick} because {surprise}: the move would otherwise have survived, and {caught}.")
+                format!(
+                    "Lost at tick {tick} because {surprise}: the car's move would otherwise have survived, and {caught}."
+                )
             }
             LossKind::LastTick => format!(
                 "Lost in the last tick of the game by the move of tick {tick}: the car {played} where {better} would have survived, and {caught}."

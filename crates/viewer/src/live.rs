@@ -70,7 +70,7 @@ impl LiveReplay {
         }
     }
 
-    /// True from the first state of a game to its last.
+    /// True from the first state of a game until the game is over.
     pub fn is_running(&self) -> bool {
         lock(&self.game).as_ref().is_some_and(|game| game.states.last().is_some_and(|state| !state.is_over()))
     }

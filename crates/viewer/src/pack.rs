@@ -57,7 +57,7 @@ struct Header<'a> {
 }
 
 /// Packs the frames from index `from` on, and the forecast. Returns the header and the frames.
-/// `game` is the game's number on the page's server; 0 without a server.
+/// `game` is the number of a live game on the page's server; 0 for other games.
 pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
     let from = from.min(replay.frames.len());
     let layout = &replay.layout;

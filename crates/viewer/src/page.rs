@@ -1,4 +1,4 @@
-//! The viewer page: a single HTML file that loads no other file.
+//! The viewer page: a single HTML file. Only the playground's page loads others, for its engine.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

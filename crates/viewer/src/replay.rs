@@ -69,7 +69,7 @@ pub struct Replay {
     pub is_live: bool,
     pub note: Option<String>,
     pub header: GameHeader,
-    /// `None` while the game is running, and for a game that an address cannot hold.
+    /// `None` for a live game, a `PlayedGame`, and a game that an address cannot hold.
     pub address: Option<Address>,
 }
 

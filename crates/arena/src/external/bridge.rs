@@ -42,8 +42,10 @@ pub struct BridgeReport {
 }
 
 /// Connects to a server, starts a bot, and registers. Passes states to the bot and commands to the
-/// server until the connection ends or `stop` is set. Fails if the bot ends first, or if either
-/// side sends invalid data. `log` receives the bot's standard error.
+/// server until the connection ends or `stop` is set. Passes on invalid messages of the bot, too.
+/// Fails if the bot cannot start, ends first or breaks the rules for its output, or if the server
+/// cannot be reached or sends invalid data. `log` receives the bot's standard error, and notes on
+/// the bot's mistakes.
 pub fn bridge(
     url: &str,
     register: &Register,

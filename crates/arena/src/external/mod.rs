@@ -65,8 +65,8 @@ pub struct ExternalOptions {
     /// another until it fails, exits, or does not answer the last state of a game in time. A
     /// websocket program always plays a single game.
     pub restart: bool,
-    /// The folder for the bots' logs, one file per game. If `None`, logs are discarded, except that
-    /// the record of a failed game keeps one line of its log.
+    /// The folder for the bots' logs, one file per game whose log is not empty. If `None`, logs are
+    /// discarded, except that the record of a failed game keeps one line of its log.
     #[serde(skip)]
     pub logs: Option<PathBuf>,
     /// Maximum total memory of a bot's processes in MiB, checked only on Linux. Exceeding this

@@ -18,7 +18,8 @@ const KILL_TIME: Duration = Duration::from_millis(500);
 const LOG_TIME: Duration = Duration::from_millis(100);
 
 /// The processes of a bot or another shell command, represented by the shell that supervises them.
-/// Dropping this value kills them all (on Linux; on Windows, only the shell).
+/// Dropping this value kills them all (on Linux; on Windows, only the shell; on other systems, only
+/// the bot's process group).
 #[derive(Debug)]
 pub struct Program {
     child: Child,

@@ -73,7 +73,7 @@ impl Port {
 struct Socket {
     input: BufReader<TcpStream>,
     output: Arc<Mutex<TcpStream>>,
-    /// In the head, the number of bytes of the empty line at its end that have been read.
+    /// The number of bytes of `HEAD_END` that the input so far ends with, or `None` after the head.
     head: Option<usize>,
 }
 

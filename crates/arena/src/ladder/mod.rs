@@ -39,7 +39,8 @@ pub use run::{LadderNews, LadderOptions, run_ladder};
 pub use standing::{LadderGame, LadderRow, LadderStanding, LadderText, VersionTest, ladder_page};
 pub use store::{LadderError, LadderRequest, entrant_names, request};
 
-/// A new entrant plays this many games before its place in the ranking matters.
+/// A new entrant plays this many games (all its games, if they are fewer) before its place in the
+/// ranking matters.
 const FIRST_GAMES: usize = 10;
 /// A bot is set aside after this many failed games in a row.
 const FAILURES_MAX: u64 = 3;
@@ -86,7 +87,8 @@ pub enum EntrantState {
 
 #[derive(Debug, Default)]
 struct Member {
-    /// The entrant's row in the standing, without what depends on other entrants.
+    /// The entrant's row in the standing, without the decision times and what depends on other
+    /// entrants.
     row: LadderRow,
     games: Vec<Option<Played>>,
     /// Units in progress.

@@ -28,8 +28,8 @@ use getaway_runs::{Jobs, Journal, Workers};
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Maximum number of games in progress: the number of games so far divided by `AHEAD_DIVISOR`, but
-/// at least `AHEAD_MIN` and one per thread. More games in progress would mean that games are chosen
-/// on the basis of outdated results.
+/// at least `AHEAD_MIN` and one per thread, and at most `IN_PROGRESS_MAX`. More games in progress
+/// would mean that games are chosen on the basis of outdated results.
 const AHEAD_MIN: usize = 64;
 const AHEAD_DIVISOR: usize = 20;
 
@@ -93,8 +93,8 @@ struct Run<'a> {
 /// # Errors
 /// If another process runs the ladder, the ladder was created with other settings, its folder or
 /// journal cannot be used, a map or entrant is invalid, there are neither entrants nor a time
-/// limit, a game is aborted, a bot's log cannot be written, threads cannot start, or the process
-/// that plays the games fails.
+/// limit (unless `stop` is set), a game is aborted, a bot's log cannot be written, threads cannot
+/// start, or the process that plays the games fails.
 pub fn run_ladder(
     options: &LadderOptions<'_>,
     workers: Workers,
@@ -205,7 +205,6 @@ impl<'a> Run<'a> {
         if stop.load(Ordering::Relaxed) || time.is_some_and(|time| self.started.elapsed() >= time) {
             return false;
         }
-        // No event is unsaved, no game is in progress, and no further game is informative.
         let is_idle = self.unsaved.is_empty() && self.ladder.in_progress() == 0 && self.ladder.choice().is_none();
         let was_idle = std::mem::replace(&mut self.was_idle, is_idle);
         if is_idle && !was_idle && time.is_some() {

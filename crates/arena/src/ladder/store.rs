@@ -109,8 +109,9 @@ pub(super) fn waiting(folder: &Path) -> Vec<(PathBuf, RequestFile)> {
     paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "json")).filter_map(read).collect()
 }
 
-/// The names of a ladder's entrants, including those whose requests wait. Reads the journal even while
-/// another process runs the ladder. Ignores lines that cannot be read.
+/// The names of a ladder's entrants, including retired entrants and those whose requests wait (their
+/// specs if they have no names). Reads the journal even while another process runs the ladder.
+/// Ignores lines that cannot be read.
 pub fn entrant_names(folder: &Path) -> Vec<String> {
     let lines = files::open(folder.join("ladder.jsonl"), u64::MAX).map(|file| BufReader::new(file).split(b'\n'));
     let lines = lines.into_iter().flatten().map_while(Result::ok);

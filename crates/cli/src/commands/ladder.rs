@@ -145,7 +145,8 @@ fn withdrawn(stored: &[PathBuf], error: LadderError) -> CliError {
 }
 
 impl LadderArgs {
-    /// Returns the requests of `--add` and `--retire`. Fails if an added planner is invalid.
+    /// Returns the requests of `--add` and `--retire`. Fails if an added planner is invalid, or if a
+    /// name to retire is unknown.
     fn requests(&self, invocation: &Invocation<'_>) -> Result<Vec<LadderRequest>> {
         for text in &self.added {
             PlayerSpec::find(&Entrant::parse(text), invocation.host)?;
@@ -202,7 +203,7 @@ impl Folder<'_> {
                 self.write(PAGE, &self.html(standing, !is_last));
                 if self.foreign.len() > std::mem::replace(&mut self.named, self.foreign.len()) {
                     let (folder, names) = (self.path.display(), Vec::from_iter(self.foreign.clone()).join(", "));
-                    let expected = "expected files that a ladder wrote; they were not overwritten";
+                    let expected = "not written by a ladder, so not overwritten";
                     self.progress.suspend(|| note(&format!("{folder}: {names}: {expected}")));
                 }
                 let (games, open) = (standing.games, standing.open_pairs);

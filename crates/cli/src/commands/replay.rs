@@ -71,7 +71,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result {
     }
 }
 
-/// Returns the recorded games among these files and folders.
+/// Returns these files, and the recorded games in these folders.
 pub(crate) fn list_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let expected = "no recorded games: expected files that end in .jsonl or .jsonl.gz";
     input_files(paths, &[".jsonl", ".jsonl.gz"], false, expected)

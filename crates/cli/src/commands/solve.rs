@@ -113,7 +113,7 @@ pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result {
     check_interrupt(&stop, format_args!("interrupted after {}{advice}", rounded(started.elapsed())))
 }
 
-/// Solves a map until the time limit or until `stop` is set.
+/// Searches a map until the line is proven optimal, the time limit is reached or `stop` is set.
 fn solve(
     args: &SolveArgs,
     map: &Map,

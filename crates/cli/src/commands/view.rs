@@ -145,9 +145,9 @@ pub(crate) fn run(args: &ViewArgs, host: Option<&dyn PlannerHost>, out: &mut imp
 }
 
 /// Returns what to show. Several sources, or one with `--with`, are recordings or folders of
-/// recordings. Without `--with`, a single source is a map, unless its path ends in `.jsonl` or
-/// `.jsonl.gz`, it is a file that does not end in `.txt` or `.png`, or it is a folder without
-/// `layout.png`.
+/// recordings. Without `--with`, a single source is a map, unless it is a file that does not end in
+/// `.txt` or `.png`, a folder without `layout.png`, or a missing path that ends in `.jsonl` or
+/// `.gz`.
 fn source(args: &ViewArgs) -> Result<Source> {
     let is_map = |path: &Path| {
         let kind = path.extension().unwrap_or_default().to_ascii_lowercase();

@@ -17,8 +17,8 @@ pub type Stdout = Terminal<AutoStream<StdoutLock<'static>>>;
 /// Lines are not longer than this on wider terminals.
 const WIDTH_MAX: usize = 160;
 
-/// The width of the terminal, up to 160 columns. If standard output is not a terminal, the variable
-/// `COLUMNS`; without either, lines have no limit.
+/// The width of the terminal or, if standard output is not a terminal, the variable `COLUMNS`, but
+/// at least 20 and at most 160 columns. Without either, lines have no limit.
 pub fn width() -> Option<usize> {
     let terminal = terminal_size::terminal_size().filter(|_| io::stdout().is_terminal());
     let width = terminal.map_or_else(|| env::var("COLUMNS").ok()?.parse().ok(), |(width, _)| Some(width.0.into()));

@@ -144,7 +144,7 @@ fn report_is_a_page() {
     let page = fs::read_to_string(&path).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.contains("step(lookahead(simulate))"));
     assert!(page.contains("getaway-discover --problem morpion-4d"));
-    assert!(text.starts_with("morpion-4d: 7 candidates, 35 plays of 10 evaluations, seed 0"), "{text}");
+    assert!(text.starts_with("morpion-4d: 7 candidates, 35 plays of at most 10 evaluations, seed 0"), "{text}");
 }
 
 #[cfg(target_os = "linux")]

@@ -13,7 +13,7 @@ const FRAME_HEIGHT_PX: u32 = 640;
 
 /// A replay of a game, from its start to its current state.
 ///
-/// A notebook shows the replay in the viewer, with the future paths of the player and the threats.
+/// A notebook shows the replay in the viewer, with the future path of the player.
 /// `html` returns the viewer as a self-contained page, and `svg` an animation without controls.
 ///
 /// Args:

@@ -3,7 +3,7 @@
 const ADDRESS_DELAY_MS = 400;
 
 class Address {
-  /** `session` and `library` are null on a page without an engine. */
+  /** `session` is null on a page without an engine. */
   constructor(board, session, library) {
     Object.assign(this, { board, session, library, timer: null });
     /** The last fragment that the page has written or opened. */
@@ -46,7 +46,7 @@ class Address {
     }
   }
 
-  /** Opens a fragment. Ignores what chat programs add to it. Returns false if it opens nothing. */
+  /** Opens a fragment. Ignores what chat programs add. Resolves to true for a game or a tick. */
   async open(fragment) {
     clearTimeout(this.timer);
     this.written = fragment;

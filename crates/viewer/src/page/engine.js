@@ -110,7 +110,7 @@ class WorkerLane {
   }
 }
 
-/** One of the page's lines to the engine. Stopping it stops its requests only. */
+/** One of the page's lanes to the engine. Stopping it stops its requests only. */
 class EngineClient {
   constructor(kind) {
     this.lane = kind === "server" ? new ServerLane() : new WorkerLane();

@@ -18,7 +18,7 @@ const REASONS = {
 };
 
 class Library {
-  /** `session` is null in a gallery, whose games have pages of their own. */
+  /** `session` is null without an engine. The games of a gallery have pages of their own. */
   constructor(board, session, tasks) {
     Object.assign(this, { board, session, tasks, games: [], shown: null, why: null, order: { field: "game", isDescending: false } });
     element("library-filter").addEventListener("input", () => this.render());

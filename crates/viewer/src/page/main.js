@@ -29,7 +29,7 @@ class Tabs {
       tab.tabIndex = isOpen ? 0 : -1;
       element(tab.getAttribute("aria-controls")).hidden = !isOpen;
     }
-    // In small windows, the panel is a sheet, which its tab also closes, and a click beside it.
+    // In small windows, the panel is a sheet. Its tab, or a click beside it, closes it.
     document.body.classList.toggle("sheet", !wasOpen);
   }
 }

@@ -55,7 +55,7 @@ function write(context, text, [x, y], size, color, weight = "") {
   context.fillText(text, x, y);
 }
 
-/** A sprite as an SVG element, coloured by the style sheet. */
+/** A sprite as an SVG element. The style sheet colours all parts but the body. */
 function sprite(name) {
   const { color, parts } = spriteOf(name);
   const paint = (part) => `${part.line ? `fill="none" stroke-width="${part.line}" stroke` : "fill"}="${part.paint === "body" ? color : `var(--${part.paint})`}"`;
@@ -79,7 +79,7 @@ function thumbnail({ rows, place }) {
   return canvas;
 }
 
-/** Shifts actors that share a tile apart, in tiles. */
+/** Shifts threats that share a tile apart, in tiles. */
 function shifts(positions) {
   const count = (positions.length - 2) / 3;
   const isHere = (i, j) => positions[2 + 3 * i] === positions[2 + 3 * j] && positions[3 + 3 * i] === positions[3 + 3 * j];

@@ -34,7 +34,7 @@ class Maps {
     click("daily", () => this.daily());
     click("save-png", () => this.save("encode_png", () => "layout.png", "image/png"));
     click("save-text", () => this.save("encode_drawing", (name) => `${name}.txt`, "text/plain"));
-    element("map-braid").addEventListener("input", ({ target }) => target.setAttribute("aria-valuetext", `${target.value} of 1000 dead ends are opened`));
+    element("map-braid").addEventListener("input", ({ target }) => target.setAttribute("aria-valuetext", `${target.value / 10}% of dead ends removed`));
     element("file").addEventListener("change", async ({ target }) => {
       await this.openFiles([...target.files]);
       target.value = "";

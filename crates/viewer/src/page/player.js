@@ -61,7 +61,7 @@ class Player extends EventTarget {
     this.replay = null;
     this.playhead = 0;
     this.playing = false;
-    /** The index to which the actors are gliding after a move of the user, or null. */
+    /** The index to which the actors are gliding after a move or a pause of the user, or null. */
     this.target = null;
     this.speed = 1;
     /** True if playback follows the end of a live game. */
@@ -383,7 +383,7 @@ class Player extends EventTarget {
     this.seek(isBeyond ? other.offset + other.replay.indexOfTick(tick) : replay.indexOfTick(tick));
   }
 
-  /** Stops at a whole tick. */
+  /** With one board, playback goes on to a whole tick before it stops. */
   pause() {
     if (this.playing && !this.other) this.target = Math.ceil(this.playhead - 1e-6);
     this.playing = false;
@@ -493,7 +493,7 @@ class Player extends EventTarget {
     click("banner-close", () => showBanner(""));
     for (const media of [still, dark]) media.addEventListener("change", () => this.refresh());
     addEventListener("keydown", (event) => this.key(event));
-    // After a click on a control, keys drive the car. A control that was reached by keys keeps them.
+    // A clicked button or checkbox loses the focus, so that the space key works for the game again.
     addEventListener("click", ({ detail, target }) => detail && target.closest("button,[type=checkbox]")?.blur());
     addEventListener("keyup", () => this.driver?.release());
     new ResizeObserver(() => this.refresh()).observe(element("map"));

@@ -48,7 +48,7 @@ class RulesForm {
   async change(rules) {
     const { session, rules: before } = this;
     const index = session.isDemo ? 0 : session.index;
-    // A late answer about the rules before must not change the form.
+    // A late answer about earlier rules must not change the form.
     [this.rules, session.isDemo] = [rules, false];
     try {
       await this.client.json("rules", rules);

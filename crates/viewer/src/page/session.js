@@ -4,7 +4,7 @@
 const LETTERS = { arrowleft: "L", arrowright: "R", arrowup: "U", arrowdown: "D", a: "L", d: "R", w: "U", s: "D", ".": "." };
 const MOVES = "LRUD.";
 const HISTORY_MAX = 5000;
-/** A held key drives no faster than this. */
+/** The interval of moves while a button is held. A held key may be 20 ms faster. */
 const HOLD_INTERVAL_MS = 110;
 const ROUTE_MAX = 40;
 const AGAIN_TICKS = 5;
@@ -19,9 +19,9 @@ class Session extends EventTarget {
     super();
     Object.assign(this, { board, client, tasks });
     board.driver = this;
-    /** `{ name, map, rules, moves }`; null without a game, or if a recording starts late. */
+    /** `{ name, map, rules, moves }`; null without a game that the user can continue. */
     this.game = null;
-    /** The displayed recording: what `recording` asks for, as `{ args, file, name }`, or null. */
+    /** The displayed recording: `{ args, file, name }`; `{ isLive }` for a running game; or null. */
     this.recording = null;
     /** True if the displayed game need not be remembered when another is opened. */
     this.isFirst = true;
@@ -283,7 +283,7 @@ class Session extends EventTarget {
     if (!board.replay) return;
     if (this.trainer) return this.trainer.try(letters[0]);
     if (!game || index > game.moves.length) {
-      return showBanner(board.replay.header.isLive ? "A bot is playing: drive on when its game is over." : "The recorded game does not follow the rules here, so it cannot be continued: go back to an earlier tick.");
+      return showBanner(board.replay.header.isLive ? "A bot is playing: drive on when its game is over." : "The recorded game cannot be continued from this tick, but perhaps from an earlier one.");
     }
     if (this.isAtEnd) return board.compare(null);
     // A slip against a wall spends no tick.
@@ -302,7 +302,7 @@ class Session extends EventTarget {
 
   async leaveRecording(moves, index) {
     const { takenAt } = this;
-    // The recording is already remembered.
+    // `move` has already remembered the recording.
     this.isFirst = true;
     await this.open({ ...this.game, moves }, index).catch((error) => showBanner(error.message));
     this.takenAt = takenAt;

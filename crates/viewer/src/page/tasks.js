@@ -38,7 +38,7 @@ class Autopilot {
     element("planner").addEventListener("change", describe);
     describe();
     click("let-play", () => this.play());
-    // Another game says nothing about how this one ended.
+    // The status describes the game before.
     session.addEventListener("game", () => (element("play-status").textContent = ""));
   }
 

@@ -142,7 +142,7 @@ class Timeline {
     input.setAttribute("aria-valuetext", `tick ${tick} of ${lastTick}${mark ? `, ${mark.text}` : ""}`);
   }
 
-  /** Describes the place under the pointer: the nearest mark, or the moves that survive there. */
+  /** Describes the place under the pointer: the nearest mark, and the room or surviving moves. */
   showMark(replay, end, clientX, analysis) {
     const { left } = this.canvas.getBoundingClientRect();
     const x = clientX === null ? NaN : clientX - left;

@@ -427,7 +427,7 @@ fn misprediction_is_explained() {
     let index = log.ticks.iter().position(|tick| Some(tick.tick) == analysis.last_savable_tick.map(u32::from)).unwrap();
     let surprise = log.ticks[index + 1].mispredicted[0];
     let expected = format!(
-        "Lost at tick {} because the {} moved to {} where the rules predict {}: the move would otherwise have survived, ",
+        "Lost at tick {} because the {} moved to {}, not to {} as the rules predict: the car's move would otherwise have survived, ",
         index + 1,
         log.styles[surprise.threat],
         surprise.found,

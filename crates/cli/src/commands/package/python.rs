@@ -54,7 +54,7 @@ impl Python {
         format!("Python 3.{minor}.{micro} ({}), {note}", path.display())
     }
 
-    /// Zips a folder's files. If Python files do not compile, writes no zip and returns the errors.
+    /// Zips a folder's files. If any Python file does not compile, writes no zip and returns the errors.
     pub fn zip(&self, folder: &Path, names: &[String], zip: &Path) -> Result<Vec<String>> {
         let mut command = isolated(&self.path);
         command.args(["-c", ZIP]).args([folder, zip]);
