@@ -138,13 +138,14 @@ fn encode_png(canvas: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     Ok(bytes)
 }
 
-/// Writes a GIF that repeats endlessly, and returns the number of its frames.
+/// Writes a GIF that repeats endlessly. Calls `on_frame` after each frame with the number of all.
 pub fn gif(
     replay: &Replay,
     range: GifOptions,
     options: PictureOptions,
     output: impl Write,
-) -> Result<usize, PictureError> {
+    on_frame: impl FnMut(usize),
+) -> Result<(), PictureError> {
     let (first, last) = bounds(replay);
     let (from, to) = (range.from.unwrap_or(first), range.to.unwrap_or(last));
     let (start, end) = (index_of(replay, from)?, index_of(replay, to)?);
@@ -157,8 +158,7 @@ pub fn gif(
     let playheads: Vec<f64> =
         (0..=steps).map(|step| (start as f64 + step as f64 * ticks_per_frame).min(end as f64)).collect();
     let failed = |error: io::Error| PictureError::Write(error.to_string());
-    animate(&renderer, &playheads, output).map_err(failed)?;
-    Ok(playheads.len())
+    animate(&renderer, &playheads, output, on_frame).map_err(failed)
 }
 
 fn bounds(replay: &Replay) -> (u32, u32) {
@@ -410,7 +410,7 @@ fn legend_entries(layers: Layers) -> Vec<(&'static str, &'static str)> {
         (layers.plan, "plan", "plan"),
         (layers.paths, "paths", "line"),
         (layers.arrival, "arrival", "heat"),
-        (layers.deadly, "fatal", "death"),
+        (layers.deadly, "deadly", "death"),
         (layers.trail, "trail", "trail"),
     ];
     entries.into_iter().filter(|(is_drawn, ..)| *is_drawn).map(|(_, words, color)| (words, color)).collect()
@@ -497,7 +497,7 @@ fn fill_rect(canvas: &mut Pixmap, x: f32, y: f32, width: f32, height: f32, color
     }
 }
 
-fn animate(renderer: &Renderer, playheads: &[f64], output: impl Write) -> io::Result<()> {
+fn animate(renderer: &Renderer, playheads: &[f64], output: impl Write, mut done: impl FnMut(usize)) -> io::Result<()> {
     let mut palette = Palette::of(renderer, playheads);
     let (width, height) = (renderer.streets.width() as u16, renderer.streets.height() as u16);
     let failed = |error: gif::EncodingError| io::Error::other(error.to_string());
@@ -508,6 +508,7 @@ fn animate(renderer: &Renderer, playheads: &[f64], output: impl Write) -> io::Re
         let pixels: Vec<u8> = palette.indices(&renderer.paint(playhead));
         let delay = if number + 1 == playheads.len() { LAST_GIF_FRAME_HUNDREDTHS } else { GIF_FRAME_HUNDREDTHS };
         encoder.write_frame(&difference(&mut shown, &pixels, width.into(), delay)).map_err(failed)?;
+        done(playheads.len());
     }
     Ok(())
 }

@@ -45,7 +45,7 @@ pub(crate) struct ViewArgs {
     with: Option<PathBuf>,
     #[command(flatten)]
     maps: MapArgs,
-    /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, a
+    /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, model:FILE, a
     /// planner in Python as MODULE:NAME, or human to play with the
     /// arrow keys; NAME=PLANNER names it, where NAME is up to 64
     /// letters, digits and ._@+-
@@ -70,7 +70,7 @@ pub(crate) struct ViewArgs {
     /// Write a PNG image of one tick instead
     #[arg(long, value_name = "OUT.png", requires = "tick", conflicts_with = "html")]
     png: Option<PathBuf>,
-    /// Tick of the image
+    /// Tick of the image; required by --png
     #[arg(long, value_name = "N", requires = "png", value_parser = integer::<u32>(0..=u32::MAX.into()))]
     tick: Option<u32>,
     /// Write an animated GIF instead
@@ -135,7 +135,10 @@ pub(crate) fn run(args: &ViewArgs, host: Option<&dyn PlannerHost>, out: &mut imp
         if args.video.is_some() {
             ensure_ffmpeg(path)?;
         }
-        gif(&replay(args, &source, host)?, range, options, &mut content)?;
+        let (replay, mut progress) = (replay(args, &source, host)?, None);
+        gif(&replay, range, options, &mut content, |frames| {
+            progress.get_or_insert_with(|| Progress::of(frames as u64, "frames")).inc(1);
+        })?;
         (file, if args.video.is_some() { video(path, &content)? } else { content })
     } else {
         return show(args, &source, host, out);
