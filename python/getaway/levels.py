@@ -227,24 +227,25 @@ def generate(
     maps = candidates(split, seed, **map_options)
     missed, tried, start = 0, 0, time.monotonic()
     shown = start - _PROGRESS_S + _FIRST_PROGRESS_S
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         # The maps are judged in order, so the number of threads does not matter.
         jobs: deque[Future[Level | None]] = deque()
-        try:
-            while len(levels) < count:
-                while len(jobs) < 2 * threads:
-                    jobs.append(pool.submit(solve, next(maps)))
-                level = jobs.popleft().result()
-                missed, tried = 0 if level is not None else missed + 1, tried + 1
-                if level is not None:
-                    levels.append(level)
-                if missed == _CANDIDATES_MAX:
-                    raise ValueError(f"{missed} candidates in a row were not solved or did not have the requested difficulty, after {len(levels)} levels: expected an easier request")
-                if progress and time.monotonic() - shown >= _PROGRESS_S:
-                    shown = time.monotonic()
-                    print(f"{len(levels)} of {count} levels from {tried} maps after {shown - start:.0f} s", file=sys.stderr)
-        finally:
-            pool.shutdown(cancel_futures=True)
+        while len(levels) < count:
+            while len(jobs) < 2 * threads:
+                jobs.append(pool.submit(solve, next(maps)))
+            level = jobs.popleft().result()
+            missed, tried = 0 if level is not None else missed + 1, tried + 1
+            if level is not None:
+                levels.append(level)
+            if missed == _CANDIDATES_MAX:
+                raise ValueError(f"{missed} candidates in a row were not solved or did not have the requested difficulty, after {len(levels)} levels: expected an easier request")
+            if progress and time.monotonic() - shown >= _PROGRESS_S:
+                shown = time.monotonic()
+                print(f"{len(levels)} of {count} levels, {tried} candidates after {shown - start:.0f} s", file=sys.stderr)
+    finally:
+        # Candidates in progress, which are no longer needed, end in the background.
+        pool.shutdown(wait=False, cancel_futures=True)
     return levels
 
 
