@@ -74,8 +74,9 @@ def main():
     (folder / "RECORDS.md").write_text(markdown(found), "utf-8")
     data = json.dumps(found, separators=(",", ":")).replace("<", "\\u003c")
     page = (check.HERE / "records.html").read_text("utf-8")
-    tokens = TOKENS.read_text("utf-8").strip()
-    page = re.sub("(?<=<style>\n).*?(?=\nbody )", lambda _: tokens, page, count=1, flags=re.DOTALL)
+    # A copy of the folder keeps the page's colours.
+    if TOKENS.exists():
+        page = re.sub("(?<=<style>\n).*?(?=\nbody )", lambda _: TOKENS.read_text("utf-8").strip(), page, count=1, flags=re.DOTALL)
     page = re.sub('(?<=id="rows">).*?(?=</script>)', lambda _: data, page, count=1, flags=re.DOTALL)
     (folder / "records.html").write_text(page, "utf-8")
 
