@@ -824,8 +824,7 @@ class Certificate:
         require(len(lines) >= 2, f"line {first_line}: expected a certificate of at least two lines")
         header = parse_object(lines[0], first_line, HEADER_KEYS)
         is_version_5 = is_integer(header["certificate"], 5, 5)
-        advice = "tools/convert_certificates.py converts version 4"
-        require(is_version_5, f"line {first_line}: expected version 5 of the format ({advice})")
+        require(is_version_5, f"line {first_line}: expected version 5 of the format")
         self.rules = full_rules(header["rules"], f"line {first_line}")
         self.final_tick, self.bound_tick = header["final_tick"], header["bound_tick"]
         self.actions = header["actions"]

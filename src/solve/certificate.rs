@@ -124,8 +124,7 @@ impl FromStr for Certificate {
         };
         let header: Header = parse(1, first)?;
         if header.certificate != VERSION {
-            let advice = "tools/convert_certificates.py converts version 4";
-            return Err(error(1, format!("version {}: expected {VERSION} ({advice})", header.certificate)));
+            return Err(error(1, format!("version {}: expected {VERSION}", header.certificate)));
         }
         let steps = steps.iter().enumerate().map(|(index, line)| parse(index + 2, line));
         Ok(Self {
