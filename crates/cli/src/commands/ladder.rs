@@ -47,7 +47,7 @@ pub(crate) struct LadderArgs {
     /// Folder of the ladder, created if missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Add an entrant: a name, an expression, exec:COMMAND, pipe:COMMAND, or
+    /// Add an entrant: a name, an expression, exec:COMMAND, pipe:COMMAND, model:FILE, or
     /// a planner in Python as MODULE:NAME; NAME=PLANNER names it,
     /// where NAME is up to 64 letters, digits and ._@+-, and a name that is
     /// taken becomes NAME@2, NAME@3 and so on; repeatable
@@ -207,7 +207,7 @@ impl Folder<'_> {
                     self.progress.suspend(|| note(&format!("{folder}: {names}: {expected}")));
                 }
                 let (games, open) = (standing.games, standing.open_pairs);
-                self.progress.set_message(format!("{games} games, open pairs of neighbours: {open}"));
+                self.progress.set_message(format!("{games} games, open pairs: {open}"));
             }
         }
     }
@@ -292,7 +292,7 @@ fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result {
         out.say(format!("{newer} against {older}: {result} ({wins} won, {ties} tied, {losses} lost)"))?;
     }
     out.say(match (standing.games, standing.open_pairs) {
-        (games, 0) => format!("{games} games; every pair of neighbours is closed"),
-        (games, open) => format!("{games} games; {} of neighbours open", count(open, "pair")),
+        (games, 0) => format!("{games} games; every pair is closed"),
+        (games, open) => format!("{games} games; {} open", count(open, "pair")),
     })
 }

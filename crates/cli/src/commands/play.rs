@@ -23,7 +23,7 @@ pub(crate) struct PlayArgs {
     map: String,
     #[command(flatten)]
     maps: MapArgs,
-    /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, or
+    /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, model:FILE, or
     /// a planner in Python as MODULE:NAME; NAME=PLANNER names it, where NAME is up to 64
     /// letters, digits and ._@+-
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]

@@ -40,7 +40,7 @@ const TITLE_PLANNERS: usize = 3;
 pub(crate) struct EvalArgs {
     #[command(flatten)]
     positional: PositionalMaps,
-    /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, or a planner in Python as
+    /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, model:FILE, or a planner in Python as
     /// MODULE:NAME; NAME=PLANNER names it, where NAME is up to 64 letters, digits and ._@+-;
     /// repeatable
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
@@ -52,7 +52,7 @@ pub(crate) struct EvalArgs {
 /// Compare two planners in paired games (same map, same seed)
 #[derive(Args)]
 pub(crate) struct BattleArgs {
-    /// Planner whose wins are counted: a name, an expression, exec:COMMAND, pipe:COMMAND, or a planner
+    /// Planner whose wins are counted: a name, an expression, exec:COMMAND, pipe:COMMAND, model:FILE, or a planner
     /// in Python as MODULE:NAME; NAME=PLANNER names it, where NAME is up to 64 letters, digits and
     /// ._@+-
     left: String,
@@ -69,7 +69,7 @@ pub(crate) struct BattleArgs {
 /// Play a tournament: every entrant against every other, on the same maps and seeds
 #[derive(Args)]
 pub(crate) struct TournamentArgs {
-    /// Entrants: names, expressions, exec:COMMAND, pipe:COMMAND, or planners in Python as
+    /// Entrants: names, expressions, exec:COMMAND, pipe:COMMAND, model:FILE, or planners in Python as
     /// MODULE:NAME; NAME=PLANNER names an entrant, where NAME is up to 64 letters, digits and ._@+-
     #[arg(value_name = "ENTRANT", num_args = 2.., required = true)]
     entrants: Vec<String>,
