@@ -48,7 +48,7 @@ def main(program: str, out: Path) -> None:
         kind, size, _, _, threats, _ = name.split("-", 5)
         map_file = str(BENCHMARK / json.loads(line)["map"])
         commands = {
-            "solve": [program, "solve", map_file, "--no-jump", "--time-limit-ms", str(SOLVE_MS)],
+            "solve": [program, "solve", map_file, "--no-jump", "--budget-ms", str(SOLVE_MS)],
             "benchmark check": [program, "benchmark", "check", "--benchmark", str(BENCHMARK), record],
             "check.py": [sys.executable, str(BENCHMARK / "check.py"), record],
         }

@@ -92,7 +92,7 @@ MAKERS: dict[str, Callable[[], Client]] = {
 @pytest.fixture(scope="module")
 def plan(getaway_program: Path) -> str:
     """Returns moves, one per tick, with which the player survives the whole game on `MAP`."""
-    command = [str(getaway_program), "solve", MAP, "--time-limit-ms", "60000", "--json"]
+    command = [str(getaway_program), "solve", MAP, "--budget-ms", "60000", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
     solution = json.loads(done.stdout)
     assert solution["outcome"] == "survives"

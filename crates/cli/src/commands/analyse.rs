@@ -41,8 +41,8 @@ pub(crate) struct AnalyseArgs {
     budget_ticks: u64,
     /// Time limit of the solver in milliseconds; if it is reached, the
     /// result depends on the machine
-    #[arg(long, value_name = "MS", default_value_t = TIME_LIMIT_DEFAULT_MS, value_parser = integer::<u64>(ANY))]
-    time_limit_ms: u64,
+    #[arg(long, alias = "time-limit-ms", value_name = "MS", default_value_t = TIME_LIMIT_DEFAULT_MS, value_parser = integer::<u64>(ANY))]
+    budget_ms: u64,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -104,7 +104,7 @@ impl DoomedGame {
 
 pub(crate) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result {
     let log = read(&args.recording, args.with.as_deref(), &args.maps, &args.rules)?;
-    let limit = Budget::time(Duration::from_millis(args.time_limit_ms));
+    let limit = Budget::time(Duration::from_millis(args.budget_ms));
     let progress = Progress::open_ended();
     progress.set_message(format!("analysing {}", args.recording.display()));
     let budget = limit.and(Budget::ticks(args.budget_ticks));

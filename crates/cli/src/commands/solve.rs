@@ -39,8 +39,8 @@ pub(crate) struct SolveArgs {
     #[command(flatten)]
     rules: RulesArgs,
     /// Time limit of the search per map, in milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = integer::<u64>(ANY))]
-    time_limit_ms: u64,
+    #[arg(long, alias = "time-limit-ms", value_name = "MS", default_value_t = 1000, value_parser = integer::<u64>(ANY))]
+    budget_ms: u64,
     /// Seed of the search; the same seed finds the same moves, unless the time limit is reached or
     /// --resume continues a search
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed)]
@@ -132,7 +132,7 @@ fn solve(
     if let Some(time) = before {
         progress.suspend(|| note(&format!("{name}: continuing after {}", rounded(time))));
     }
-    let (start, time_limit) = (Instant::now(), Duration::from_millis(args.time_limit_ms));
+    let (start, time_limit) = (Instant::now(), Duration::from_millis(args.budget_ms));
     let (mut simulated_ticks, mut decided_ms, mut shown) = (0, None, None);
     let solution = loop {
         let left = time_limit.saturating_sub(start.elapsed());
@@ -233,13 +233,11 @@ mod tests {
     #[test]
     fn wrong_plan_is_not_printed() {
         let world = World::new(&Layout::parse("P#B").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
-        let solution = |outcome, moves: usize, final_tick| Solution {
-            outcome,
-            moves: vec![Move::Stay; moves],
-            final_tick,
-            bound_tick: final_tick,
-            simulated_ticks: 0,
-            proof: None,
+        let solution = |outcome, moves: usize, final_tick| {
+            let mut solution = getaway::solve::solve(&world, &world.start(), Budget::ticks(0));
+            (solution.outcome, solution.moves) = (outcome, vec![Move::Stay; moves]);
+            (solution.final_tick, solution.bound_tick, solution.proof) = (final_tick, final_tick, None);
+            solution
         };
         assert!(check("m", &world, &solution(Outcome::Survives, 2000, 2001)).is_ok());
         for (outcome, moves, final_tick) in

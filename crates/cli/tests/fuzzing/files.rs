@@ -192,8 +192,8 @@ impl Case {
         let recording_args = [vec!["replay", path], vec!["replay", path, "--no-jump", "--json"]];
         let map_args = [
             vec!["maps", path],
-            vec!["solve", path, "--time-limit-ms", "20"],
-            vec!["solve", path, "--time-limit-ms", "20", "--no-jump", "--json"],
+            vec!["solve", path, "--budget-ms", "20"],
+            vec!["solve", path, "--budget-ms", "20", "--no-jump", "--json"],
             vec!["play", path, "--planner", "random", "--budget-ms", "1"],
             vec!["simulate", path],
             // Only for broken maps: on a valid map, `serve` would not exit.

@@ -7,7 +7,7 @@ const UNFINISHED: &str = "games/roundabout-flee-300-ticks.jsonl.gz";
 
 #[test]
 fn object_names_the_tick_and_a_line_to_the_end() {
-    let output = program::succeeds(&["analyse", CAUGHT, "--json", "--time-limit-ms", "600000"]);
+    let output = program::succeeds(&["analyse", CAUGHT, "--json", "--budget-ms", "600000"]);
     let report: Value = serde_json::from_str(&output).unwrap();
     for (field, expected) in [
         ("map", Value::from("cul-de-sacs")),
@@ -26,13 +26,13 @@ fn object_names_the_tick_and_a_line_to_the_end() {
 
 #[test]
 fn text_says_why_the_game_was_lost() {
-    let output = program::succeeds(&["analyse", CAUGHT, "--time-limit-ms", "600000"]);
+    let output = program::succeeds(&["analyse", CAUGHT, "--budget-ms", "600000"]);
     let lines: Vec<&str> = output.lines().collect();
     assert_eq!(lines[0], "cul-de-sacs-stroll-until-caught: cul-de-sacs, caught at tick 108, score 540");
     assert!(lines[1].starts_with("Lost at tick 107 by a blunder: the car went right where "), "{output}");
     assert!(output.contains("\nLast tick from which survival was possible: 107 (proven)\n"), "{output}");
     assert!(lines.last().unwrap().ends_with("… and 1834 more moves (--json prints all)"), "{output}");
-    let output = program::succeeds(&["analyse", UNFINISHED, "--time-limit-ms", "600000"]);
+    let output = program::succeeds(&["analyse", UNFINISHED, "--budget-ms", "600000"]);
     assert!(output.contains("The recording ends at tick 301, where survival was still possible"), "{output}");
 }
 

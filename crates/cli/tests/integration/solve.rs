@@ -46,7 +46,7 @@ fn replay(maps: &Path, report: &Value, rules: &Rules) -> u32 {
 #[test]
 fn map_is_solved_and_the_moves_can_be_played() {
     for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
-        let mut args = vec!["solve", "roundabout", "--json", "--time-limit-ms", "60000", "--seed", "3"];
+        let mut args = vec!["solve", "roundabout", "--json", "--budget-ms", "60000", "--seed", "3"];
         args.extend(rules.no_jump.then_some("--no-jump"));
         let found = reports(&succeeds(&args));
         let [report] = &found[..] else { panic!("{found:?}") };
@@ -70,7 +70,7 @@ fn map_is_solved_and_the_moves_can_be_played() {
 
 #[test]
 fn text_output_shows_the_moves() {
-    let text = succeeds(&["solve", "corner-shop", "--time-limit-ms", "60000"]);
+    let text = succeeds(&["solve", "corner-shop", "--budget-ms", "60000"]);
     let lines: Vec<&str> = text.lines().collect();
     assert!(lines[0].starts_with("corner-shop: survives, 10005 points, "), "{}", lines[0]);
     let moves: String = lines[1..].iter().map(|line| line.split_whitespace().nth(1).unwrap()).collect();
@@ -80,7 +80,7 @@ fn text_output_shows_the_moves() {
 
 #[test]
 fn several_maps_give_a_table() {
-    let text = succeeds(&["solve", "roundabout", "stadium", "--time-limit-ms", "60000"]);
+    let text = succeeds(&["solve", "roundabout", "stadium", "--budget-ms", "60000"]);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4, "{text}");
     assert!(lines[0].starts_with("MAP         OUTCOME  "), "{text}");
@@ -105,14 +105,14 @@ fn folder_replaces_the_bundled_maps() {
 
 #[test]
 fn zero_time_is_undecided_without_error() {
-    let found = reports(&succeeds(&["solve", "metropolis", "--time-limit-ms", "0", "--json"]));
+    let found = reports(&succeeds(&["solve", "metropolis", "--budget-ms", "0", "--json"]));
     assert_eq!(found[0]["outcome"], "undecided");
     assert_eq!(replay(&our_maps(), &found[0], &Rules::BLITZ_2025), found[0]["score"].as_u64().unwrap() as u32);
 }
 
 #[test]
 fn bundled_maps_are_solved_by_default() {
-    let found = reports(&succeeds(&["solve", "--json", "--time-limit-ms", "0"]));
+    let found = reports(&succeeds(&["solve", "--json", "--budget-ms", "0"]));
     assert_eq!(found.len(), 15);
 }
 
@@ -170,8 +170,8 @@ fn verified_certificate_is_about_the_rules_that_the_answer_names() {
 /// On this map, the score equals the bound only after more than 100 ms of search.
 const DOOMED: [&str; 2] = ["instances/maps/labyrinth-15x13-250-00.txt", "--no-jump"];
 
-fn solve(map: &[&str], file: &Path, time_limit_ms: &str) -> std::process::Command {
-    let options = ["--json", "--time-limit-ms", time_limit_ms, "--resume", file.to_str().unwrap()];
+fn solve(map: &[&str], file: &Path, budget_ms: &str) -> std::process::Command {
+    let options = ["--json", "--budget-ms", budget_ms, "--resume", file.to_str().unwrap()];
     command(&[&["solve"], map, &options].concat())
 }
 
@@ -179,7 +179,7 @@ fn solve(map: &[&str], file: &Path, time_limit_ms: &str) -> std::process::Comman
 fn search_continues_from_its_file() {
     let dir = tempfile::tempdir().unwrap();
     let (file, proof) = (dir.path().join("search"), dir.path().join("proof"));
-    let whole = getaway(&[&["solve"], &DOOMED[..], &["--json", "--time-limit-ms", "60000"]].concat());
+    let whole = getaway(&[&["solve"], &DOOMED[..], &["--json", "--budget-ms", "60000"]].concat());
     let whole = reports(std::str::from_utf8(&whole.stdout).unwrap());
     let (mut runs, mut notes) = (0, Vec::new());
     let found = loop {
@@ -266,7 +266,7 @@ fn interrupted_search_prints_its_line_and_writes_its_files() {
     let [file_name, proof_name] = [&file, &proof].map(|path| path.to_str().unwrap());
     for options in [&["--resume", file_name, "--certificate", proof_name][..], &["--certificate", proof_name], &[]] {
         let _ = fs::remove_file(&proof);
-        let args = [&["solve"], &OPEN[..], &["--json", "--time-limit-ms", "600000"], options].concat();
+        let args = [&["solve"], &OPEN[..], &["--json", "--budget-ms", "600000"], options].concat();
         let mut run = command(&args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut errors = BufReader::new(run.stderr.take().unwrap());
         let mut line = String::new();
@@ -293,7 +293,7 @@ fn interrupted_search_prints_its_line_and_writes_its_files() {
 
 #[test]
 fn every_improvement_is_a_line_without_a_terminal() {
-    let output = getaway(&[&["solve"], &OPEN[..], &["--time-limit-ms", "2000"]].concat());
+    let output = getaway(&[&["solve"], &OPEN[..], &["--budget-ms", "2000"]].concat());
     let errors = String::from_utf8(output.stderr).unwrap();
     let number = |line: &str, name: &str| -> u32 {
         let (_, rest) = line.split_once(name).unwrap_or_else(|| panic!("{line}"));
@@ -428,7 +428,7 @@ fn result_is_printed_even_if_a_file_cannot_be_written() {
         (&["--resume", file, "--certificate", proof], file),
         (&["--certificate", "/dev/full", "--force"], "/dev/full"),
     ] {
-        let run = command(&[&["solve"], &OPEN[..], &["--json", "--time-limit-ms", "1500"], options].concat());
+        let run = command(&[&["solve"], &OPEN[..], &["--json", "--budget-ms", "1500"], options].concat());
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", limited]).arg(run.get_program()).args(run.get_args());
         let output = shell.current_dir(run.get_current_dir().unwrap()).output().unwrap();
