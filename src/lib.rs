@@ -67,6 +67,7 @@
 
 #![warn(missing_docs)]
 
+#[doc(hidden)]
 pub mod batch;
 pub mod bot;
 #[doc(hidden)]

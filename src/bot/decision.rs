@@ -23,6 +23,7 @@ pub enum BotError {
 
 /// An answer to a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Decision {
     /// The tick of the message.
     pub tick: u32,

@@ -38,11 +38,6 @@ impl Game {
         self.world.player(&self.state)
     }
 
-    /// The legal moves, as [`World::legal_moves`] returns them.
-    pub fn legal_moves(&self) -> impl Iterator<Item = Move> + use<> {
-        self.world.legal_moves(&self.state)
-    }
-
     /// Plays one tick with a move.
     ///
     /// # Errors

@@ -306,8 +306,10 @@ impl World {
         played
     }
 
-    /// The state after a move. Panics like [`World::step_unchecked`].
+    /// The state after a move; a blocked move counts as staying. Panics like
+    /// [`World::step_unchecked`], and if the game is over.
     pub fn after(&self, state: &State, player_move: Move) -> State {
+        assert!(!state.is_over(), "the game is over");
         let mut next = state.clone();
         self.step_unchecked(&mut next, player_move);
         next

@@ -26,6 +26,7 @@ pub use message::{
     Columns, GameMessage, MessageCharacter, MessageMap, MessageThreat, MessageTile, MessageWriter, Name, Word,
     distances, style_word,
 };
+#[doc(hidden)]
 pub use mistakes::Mistakes;
 
 /// Maximum nesting depth of JSON, as in `serde_json`. Without a limit, the recursive code that

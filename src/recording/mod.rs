@@ -25,8 +25,10 @@ use crate::game::{Action, Direction, Rules, WorldError};
 use crate::protocol::{ClientFrame, GameMessage, ProtocolError, from_json, limited, to_json};
 
 pub use crate::files::Existing;
-pub use notes::{CommandNote, DecisionNotes, GameNotes, TickNotes, UnreadableNote, WireNotes, milliseconds, shortened};
-pub use verify::{Divergence, VerifyReport, verify, verify_all};
+pub use notes::{CommandNote, DecisionNotes, GameNotes, TickNotes, UnreadableNote, WireNotes};
+#[doc(hidden)]
+pub use notes::{milliseconds, shortened};
+pub use verify::{ContextTick, Divergence, VerifyReport, verify, verify_all};
 
 const MAX_BLANK_BYTES: usize = 1 << 16;
 

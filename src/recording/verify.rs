@@ -20,6 +20,7 @@ const MAX_SEE_THROUGH: usize = 256;
 
 /// The result of verifying a recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct VerifyReport {
     /// The number of verified ticks.
     pub ticks: usize,
@@ -61,6 +62,7 @@ fn serialize_status<S: Serializer>(status: &Status, serializer: S) -> Result<S::
 
 /// The first difference between a recording and the rules.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
 pub struct Divergence {
     /// The line number, from 1.
     pub line: usize,

@@ -18,6 +18,7 @@ pub struct Line<A> {
 
 /// The result of a run and its cost.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct SearchOutcome<A> {
     /// The best sequence evaluated since the search was created or last reset, if any.
     pub best: Option<Line<A>>,

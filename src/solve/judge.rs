@@ -8,6 +8,7 @@ use crate::search::Budget;
 
 /// The verdict on a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verdict {
     /// The move.
     pub player_move: Move,
@@ -16,7 +17,7 @@ pub struct Verdict {
 }
 
 /// Judges all distinct moves in a state. A move is judged surviving only if a line that starts with
-/// it was played to the end of the game. Doomed moves and bounds are proven.
+/// it was played to the end of the game. The outcome `Doomed` and every bound are proven.
 #[derive(Debug)]
 pub struct Judge {
     /// For each move: the state after it, the solver of this state, and its solution.
@@ -55,7 +56,7 @@ impl Judge {
 }
 
 /// Returns a verdict on each of [`World::legal_moves`]. Each move gets the full `budget`.
-pub fn judge_moves(world: &World, state: &State, options: SolverOptions, budget: Budget) -> Vec<Verdict> {
+pub fn judge_moves(world: &World, state: &State, budget: Budget, options: SolverOptions) -> Vec<Verdict> {
     let mut judge = Judge::new(world, state, options);
     judge.advance(world, budget, |_| false);
     judge.verdicts()

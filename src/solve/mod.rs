@@ -128,9 +128,12 @@ mod tiles;
 mod tuning;
 
 pub use certificate::{Certificate, CertificateError, ProofEnd};
-pub use judge::{Judge, Verdict, judge_moves};
+#[doc(hidden)]
+pub use judge::Judge;
+pub use judge::{Verdict, judge_moves};
 pub use options::SolverOptions;
 pub use proof::{Proof, Step};
+#[doc(hidden)]
 pub use savable::Savable;
 pub use solution::{Outcome, Solution};
 pub use solver::{Solver, solve};

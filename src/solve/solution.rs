@@ -21,6 +21,7 @@ named! {
 /// The answer of a solver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct Solution {
     /// The outcome.
     pub outcome: Outcome,

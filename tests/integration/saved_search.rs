@@ -67,7 +67,7 @@ fn check_pieces(maps: u64) -> (usize, usize) {
             continue;
         }
         let mut solver = solver();
-        let mut solution = Solution { simulated_ticks: 0, ..whole.clone() };
+        let mut solution = whole.clone();
         for piece in 0..60 {
             // Each piece restarts the search for lines, so later pieces get more ticks on average.
             let ticks = 10_000 << random.below(5 + piece as usize / 10);

@@ -362,7 +362,7 @@ impl Dataset {
         let mut outcomes = [-1_i8; MOVES];
         let (mut final_ticks, mut bound_ticks) = ([0_u16; MOVES], [0_u16; MOVES]);
         let options = SolverOptions { memory_max_bytes: MEMORY_MAX_BYTES, ..SolverOptions::default() };
-        for verdict in judge_moves(world, state, options, Budget::ticks(self.options.label_ticks)) {
+        for verdict in judge_moves(world, state, Budget::ticks(self.options.label_ticks), options) {
             let index = verdict.player_move as usize;
             outcomes[index] = match verdict.solution.outcome {
                 Outcome::Doomed => 0,

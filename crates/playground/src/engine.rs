@@ -344,12 +344,12 @@ fn solve(request: &Arguments, report: Report<'_>) -> Result<Vec<u8>, String> {
     let mut solver = Solver::new(SolverOptions { seed, ..SolverOptions::default() });
     let (mut simulated_ticks, mut spent) = (0, 0);
     loop {
-        let found = solver.advance(&world, &world.start(), Budget::ticks(budget_ticks - spent));
-        simulated_ticks += found.simulated_ticks;
+        let mut solution = solver.advance(&world, &world.start(), Budget::ticks(budget_ticks - spent));
+        simulated_ticks += solution.simulated_ticks;
         // Count at least one tick per job, so that the loop ends even if the jobs do no work.
-        spent = budget_ticks.min(spent + found.simulated_ticks.max(1));
-        let is_optimal = found.is_optimal();
-        let solution = Solution { simulated_ticks, ..found };
+        spent = budget_ticks.min(spent + solution.simulated_ticks.max(1));
+        let is_optimal = solution.is_optimal();
+        solution.simulated_ticks = simulated_ticks;
         let found = Solved { solution: &solution, is_optimal, certificate: None };
         if is_optimal || spent == budget_ticks || !report(&to_json(&found)) {
             let certificate = Certificate::new(world.rules(), &solution).to_string();

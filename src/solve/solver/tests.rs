@@ -113,7 +113,7 @@ fn verdicts_agree_with_playing_every_line() {
             let threats: Vec<_> = world.threats(&world.start()).collect();
             let mut state = world.state_at(tick, world.layout().player, &threats).expect("a state");
             for _ in 0..12 {
-                let verdicts = judge_moves(&world, &state, SolverOptions::default(), Budget::ticks(200_000));
+                let verdicts = judge_moves(&world, &state, Budget::ticks(200_000), SolverOptions::default());
                 let moves: Vec<Move> = verdicts.iter().map(|verdict| verdict.player_move).collect();
                 let expected: Vec<Move> = world.legal_moves(&state).collect();
                 assert_eq!(moves, expected);
@@ -139,11 +139,11 @@ fn verdicts_agree_with_playing_every_line() {
 fn last_tick_is_survived_by_every_move() {
     let world = World::new(&Layout::parse("P.").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
     let state = world.state_at(LAST_TICK, world.layout().player, &[]).expect("a state");
-    let verdicts = judge_moves(&world, &state, SolverOptions::default(), Budget::UNLIMITED);
+    let verdicts = judge_moves(&world, &state, Budget::UNLIMITED, SolverOptions::default());
     assert!(verdicts.iter().all(|verdict| verdict.solution.outcome == Outcome::Survives));
     assert_eq!(verdicts.len(), 2);
     let over = world.after(&state, Move::Stay);
-    assert!(judge_moves(&world, &over, SolverOptions::default(), Budget::UNLIMITED).is_empty());
+    assert!(judge_moves(&world, &over, Budget::UNLIMITED, SolverOptions::default()).is_empty());
 }
 
 /// In play, only every other decision begins with the survival search. So after a move off the line,

@@ -101,7 +101,7 @@ fn write_text(FileReport { file, report, error, .. }: &FileReport, out: &mut imp
 }
 
 fn write_divergence(file: &str, divergence: &Divergence, out: &mut impl Write) -> Result {
-    let Divergence { line, tick, path, expected, found, context } = divergence;
+    let Divergence { line, tick, path, expected, found, context, .. } = divergence;
     out.say(format!("{file}: line {line}, tick {tick}, {path}: expected {expected}, found {found}"))?;
     for tick in context {
         let mark = if tick.line == *line { '>' } else { ' ' };

@@ -187,8 +187,7 @@ fn foreign_files_and_mistakes_get_one_line() {
     foreign.iter().for_each(|file| fs::write(file, "mine").unwrap());
     let output = getaway(&ladder(&folder, &["--add", "safest"]));
     let names = "game.html, games/1.js, index.html";
-    let note =
-        format!("{}: {names}: not written by a ladder, so not overwritten\n", folder.display());
+    let note = format!("{}: {names}: not written by a ladder, so not overwritten\n", folder.display());
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && text.ends_with(&note) && text.matches("expected files").count() <= 2, "{text}");
     assert!(foreign.iter().all(|file| fs::read_to_string(file).unwrap() == "mine"));

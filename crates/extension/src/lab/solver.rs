@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use getaway::game::{self, LAST_TICK, Plan, Rules};
 use getaway::search::{Budget, BudgetMeter, TimeSource, install};
-use getaway::solve::{Certificate, Outcome, Solution, SolverOptions};
+use getaway::solve::{Certificate, Outcome, SolverOptions};
 
 use crate::convert::{milliseconds, seed_or_0, to_budget, variant, without_gil};
 use crate::game::Board;
@@ -110,14 +110,15 @@ impl Solver {
             let clock = install(SignalClock { checked: Cell::new(began), interrupt: RefCell::default() });
             let (mut meter, mut decided) = (BudgetMeter::new(budget), None);
             loop {
-                let solution = solver.advance(world, start, meter.remaining());
+                let mut solution = solver.advance(world, start, meter.remaining());
                 meter.add_search(solution.simulated_ticks);
                 if solution.outcome != Outcome::Undecided {
                     decided = decided.or_else(|| Some(began.elapsed()));
                 }
                 if solution.is_optimal() || meter.check().is_err() {
                     let interrupt = clock.interrupt.take();
-                    return (Solution { simulated_ticks: meter.ticks(), ..solution }, decided, interrupt);
+                    solution.simulated_ticks = meter.ticks();
+                    return (solution, decided, interrupt);
                 }
             }
         })?;

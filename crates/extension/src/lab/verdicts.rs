@@ -24,7 +24,7 @@ const MEMORY_MAX_BYTES: usize = 64 << 20;
 
 fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Vec<Verdict> {
     let options = SolverOptions { seed, memory_max_bytes: MEMORY_MAX_BYTES };
-    solve::judge_moves(world, state, options, Budget::ticks(budget_ticks))
+    solve::judge_moves(world, state, Budget::ticks(budget_ticks), options)
 }
 
 /// Judge every legal move of a state by solving the game after the move.
@@ -53,7 +53,7 @@ pub(crate) fn judge_moves<'py>(
     let verdicts = without_gil(py, || judge(&state.board.world, &state.state, budget_ticks, seed))?;
     py.check_signals()?;
     let found = PyDict::new(py);
-    for Verdict { player_move, solution } in verdicts {
+    for Verdict { player_move, solution, .. } in verdicts {
         let moves = Plan::from(&solution.moves[..]).to_string();
         let fields = (solution.outcome.name(), moves, solution.final_tick, solution.bound_tick);
         found.set_item(to_move(py, player_move)?, to_value_of(py, "Verdict", fields)?)?;
@@ -101,7 +101,7 @@ pub(super) fn to_verdicts<'py>(py: Python<'py>, verdicts: &[Vec<Verdict>]) -> Py
     let mut outcomes = vec![-1_i8; verdicts.len() * moves];
     let (mut final_ticks, mut bounds) = (vec![0_u16; outcomes.len()], vec![0_u16; outcomes.len()]);
     for (game, verdicts) in verdicts.iter().enumerate() {
-        for Verdict { player_move, solution } in verdicts {
+        for Verdict { player_move, solution, .. } in verdicts {
             let index = game * moves + *player_move as usize;
             outcomes[index] = match solution.outcome {
                 Outcome::Doomed => 0,
