@@ -31,7 +31,6 @@ from getaway._getaway import (
     load_map,
     maps,
     planners,
-    signature,
 )
 from getaway.values import Decision, MapLike, Move, Planner, Rules, Solution, Style, Threat, Verdict, Verdicts
 
@@ -64,7 +63,6 @@ __all__ = [
     "load_map",
     "maps",
     "planners",
-    "signature",
     "solve",
 ]
 

@@ -60,7 +60,6 @@ __all__ = [
     "load_map",
     "maps",
     "planners",
-    "signature",
     "solve",
 ]
 
@@ -477,20 +476,8 @@ class Batch:
         """
 
     @property
-    def observation(self) -> Literal["compact", "features", "planes", "state", "window"] | None:
-        """The form of the observations; None if they are empty."""
-
-    @property
     def observation_shape(self) -> tuple[int, ...]:
         """The shape of one game's observation; it fits every map of the batch."""
-
-    @property
-    def window(self) -> int:
-        """The side length of "window" observations in tiles."""
-
-    @property
-    def threads(self) -> int:
-        """The number of threads that step the games."""
 
     @property
     def rules(self) -> list[Rules]:
@@ -570,7 +557,7 @@ class Batch:
 class Replay:
     """A replay of a game, from its start to its current state.
 
-    A notebook shows the replay in the viewer, with the future paths of the player and the threats.
+    A notebook shows the replay in the viewer, with the future path of the player.
     `html` returns the viewer as a self-contained page, and `svg` an animation without controls.
 
     Args:
@@ -720,17 +707,4 @@ def judge_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> d
 
     Returns:
         A dict from each of `state.legal_moves` to its `Verdict`; empty if the game is over.
-    """
-
-def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str:
-    """The search signature: a hash of search results on these maps, as 16 hexadecimal digits.
-
-    The survival search and a fixed set of planners run on each map, in the standard and in the
-    no-jump variant, with a fixed seed and fixed budgets. The signature changes if a code change
-    alters one of these results; it does not depend on the machine or the number of threads.
-    Computing it takes about a second for a dozen maps.
-
-    Raises:
-        FileNotFoundError: if a map does not exist.
-        ValueError: if a map cannot be read or played.
     """

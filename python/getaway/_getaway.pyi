@@ -1,6 +1,7 @@
 """The extension module. Items that the package `getaway` does not re-export are internal."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, final
 
 import numpy as np
@@ -19,7 +20,6 @@ from getaway import judge_moves as judge_moves
 from getaway import load_map as load_map
 from getaway import maps as maps
 from getaway import planners as planners
-from getaway import signature as signature
 from getaway import solve as solve
 
 __all__ = [
@@ -93,3 +93,4 @@ def play_games(series: str, games: str, callables: dict[str, Callable[[State], A
 def play_shards(dataset: str, shards: Sequence[int], callables: dict[str, Callable[[State], Any]]) -> list[str]: ...
 def solve_instances(benchmark: str, instances: Sequence[int]) -> list[str]: ...
 def run_command_line(arguments: Sequence[str]) -> int: ...
+def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str: ...

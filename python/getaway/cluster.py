@@ -298,7 +298,7 @@ def main(arguments: Iterable[str]) -> int:
     try:
         import ray
     except ImportError:
-        channel.write(json.dumps({"error": "Ray is not installed (pip install 'getaway[cluster]')"}) + "\n")
+        channel.write(json.dumps({"error": "Ray is not installed (in the checkout, pip install '.[cluster]')"}) + "\n")
         channel.close()
         return 2
     try:

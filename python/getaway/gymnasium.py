@@ -2,7 +2,7 @@
 
 Import this module first to register the environment, or let Gymnasium import it:
 `gymnasium.make("getaway.gymnasium:getaway/Chase-v0")`. The module needs the extra `gymnasium`:
-`pip install 'getaway[gymnasium]'`.
+`pip install '.[gymnasium]'` in a checkout.
 
 **Actions**: `Discrete(5)`: 0 left, 1 right, 2 up, 3 down, 4 stay. An action is blocked if it leads
 to a tile that the player may not enter. The player then stays.
@@ -105,7 +105,7 @@ try:
     from gymnasium.vector import AutoresetMode, VectorEnv
     from gymnasium.vector.utils import batch_space
 except ImportError:
-    raise ImportError("getaway.gymnasium needs Gymnasium and NumPy: pip install 'getaway[gymnasium]'")
+    raise ImportError("getaway.gymnasium needs Gymnasium and NumPy: in the checkout, pip install '.[gymnasium]'")
 
 import numpy.typing as npt
 
@@ -115,7 +115,7 @@ from getaway.levels import Level
 
 __all__ = ["ChaseEnv", "ChaseVectorEnv", "spawn_seeds"]
 
-MapLike = str | PathLike[str] | getaway.Map | Level
+MapLike = getaway.MapLike | Level
 """A map: its name, its path, the map itself, or a level."""
 
 _FAR_STEPS = 4096
@@ -130,7 +130,7 @@ def spawn_seeds(seed: int | Sequence[int], count: int) -> list[int]:
 
     Neighbouring seeds generate the same maps: game 1 of `envs.reset(seed=1)` and game 0 of
     `envs.reset(seed=2)` both have seed 2. Seeds from this function do not overlap with those from
-    another number `seed`, whatever the `count`, so that training and test share no maps:
+    any other number as `seed`, whatever the `count`, so that training and test share no maps:
 
         envs.reset(seed=spawn_seeds(1, envs.num_envs))
 
@@ -151,6 +151,13 @@ def _space(observation: str, shape: tuple[int, ...]) -> spaces.Box:
     if observation == "features":
         return spaces.Box(-1, _LEADS_MAX, shape, np.int16)
     return spaces.Box(-32768, 32767, shape, np.int16)
+
+
+def _same_space(old: spaces.Space[Any] | None, observation: str, shape: tuple[int, ...]) -> spaces.Box:
+    space = _space(observation, shape)
+    if old not in (None, space):
+        raise ValueError(f"map: expected observations in {old}, the environment's space, found {space}")
+    return space
 
 
 def _game(map: MapLike, **rules: Any) -> getaway.Game:
@@ -228,11 +235,9 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         self.action_space = spaces.Discrete(5)  # type: ignore[assignment]
 
     def _use(self, games: list[getaway.Game], best_ticks: list[int | None]) -> None:
-        self._single = Single(games, self._observation, self._window)
-        self._best_ticks = best_ticks
-        space = _space(self._observation, self._single.shape)
-        if getattr(self, "observation_space", None) != space:
-            self.observation_space = space
+        single = Single(games, self._observation, self._window)
+        self.observation_space = _same_space(getattr(self, "observation_space", None), self._observation, single.shape)
+        self._single, self._best_ticks = single, best_ticks
 
     @property
     def state(self) -> getaway.State:
@@ -268,7 +273,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         self._take_options(options)
         state = options.get("state")
         if self._map is None:
-            if state is not None:
+            if state is not None and (state.map, state.rules) != (self.state.map, self.state.rules):
                 self._use([getaway.Game(state.map, rules=state.rules)], [None])
             else:
                 self._use(*_boards(None, self._map_seed(seed), **self._rules))
@@ -290,8 +295,8 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         map = options.get("map", self._map)
         rules = self._rules | {name: options[name] for name in ("no_jump", "rules") if name in options}
         boards = _boards(map, 0, **rules)
-        self._map, self._rules = map, rules
         self._use(*boards)
+        self._map, self._rules = map, rules
 
     def step(self, action: int) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
         if self._closed or not self._started:
@@ -386,14 +391,15 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
             games, best = [games[0] for games, _ in boards], [best[0] for _, best in boards]
         else:
             games, best = _boards(map, 0, **rules)
-        self._batch = getaway.Batch(
+        batch = getaway.Batch(
             games, self.num_envs, observation=self._observation, window=self._window, threads=self._threads, copy=False
         )
-        self._map, self._rules = map, rules
+        space = getattr(self, "single_observation_space", None)
+        self.single_observation_space = _same_space(space, self._observation, batch.observation_shape)
+        self._batch, self._map, self._rules = batch, map, rules
         best_ticks = [-1 if tick is None else tick for tick in best]
         self._best_ticks = np.array([best_ticks[game * len(best) // self.num_envs] for game in range(self.num_envs)])
         self._has_best_ticks = bool((self._best_ticks >= 0).any())
-        self.single_observation_space = _space(self._observation, self._batch.observation_shape)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
     @property

@@ -6,7 +6,7 @@
     envs = ChaseVecEnv(1024, "roundabout", observation="features")
     model = MaskablePPO("MlpPolicy", envs)
 
-Install with `pip install 'getaway[gymnasium]' stable-baselines3`; the example also needs
+Install with `pip install '.[gymnasium]' stable-baselines3`; the example also needs
 `sb3-contrib`. `getaway.gymnasium` describes the spaces and the options. The step that ends an
 episode also resets the game, as Stable-Baselines3 expects.
 """

@@ -297,7 +297,7 @@ class Objects:
             case 28:
                 return batch.reset(np.full(len(batch), rng.randrange(256), "u1").view(bool))
             case 29:
-                return batch[maybe(0)], batch.ticks, batch.rules, batch.threads, len(batch)
+                return batch[maybe(0)], batch.ticks, batch.rules, len(batch)
             case 30:
                 batch[maybe(0)] = maybe(batch[0])
             case 31 | 32:

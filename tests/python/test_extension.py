@@ -15,6 +15,7 @@ import pytest
 
 import fuzz_bot
 import getaway
+from getaway._getaway import signature
 from conftest import MAPS, ROOT, TIMEOUT_S
 
 
@@ -212,6 +213,6 @@ def test_bot_and_play_command_play_the_same_game_for_the_same_seed_and_budget(
 def test_search_signature_matches_rust() -> None:
     expected = (ROOT / "tests" / "signature.txt").read_text().strip()
     maps = sorted(path for path in MAPS.iterdir() if (path / "layout.png").is_file())
-    assert getaway.signature(maps, threads=2) == expected
+    assert signature(maps, threads=2) == expected
     with pytest.raises(FileNotFoundError):
-        getaway.signature([MAPS / "nowhere"])
+        signature([MAPS / "nowhere"])

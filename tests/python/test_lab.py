@@ -15,6 +15,7 @@ import pytest
 import getaway
 from conftest import MAPS, TIMEOUT_S
 from getaway import Game, Map, Move, State, Threat, levels
+from getaway._getaway import signature
 
 EVERYTHING = {name: getattr(getaway, name) for name in getaway.__all__}
 
@@ -190,7 +191,7 @@ def test_cyclic_deep_and_endless_values_are_refused(call: Any, sentence: str) ->
 
 
 def test_values_that_lie_about_their_length_are_read_to_their_end() -> None:
-    for call in (lambda: Map(range(1 << 62)), lambda: getaway.signature(range(1 << 62))):  # type: ignore[arg-type]
+    for call in (lambda: Map(range(1 << 62)), lambda: signature(range(1 << 62))):  # type: ignore[arg-type]
         with pytest.raises(TypeError):
             call()
 
@@ -254,7 +255,7 @@ def test_errors_say_what_was_expected(call: Any, error: type[Exception], sentenc
 def test_solve_agrees_with_the_command(getaway_program: pathlib.Path) -> None:
     for name, options in [("roundabout", {}), ("metropolis", {"no_jump": True, "seed": 3})]:
         solution = getaway.solve(MAPS / name, budget_ms=60_000, **options)  # type: ignore[arg-type]
-        words = [str(getaway_program), "solve", str(MAPS / name), "--time-limit-ms", "60000", "--json"]
+        words = [str(getaway_program), "solve", str(MAPS / name), "--budget-ms", "60000", "--json"]
         words += ["--no-jump", "--seed", "3"] if options else []
         report = json.loads(subprocess.run(words, capture_output=True, check=True, timeout=TIMEOUT_S).stdout)
         assert (solution.outcome, solution.moves, solution.score) == (report["outcome"], report["actions"], report["score"])

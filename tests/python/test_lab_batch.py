@@ -347,13 +347,13 @@ def test_generated_maps_follow_the_seed() -> None:
 
 
 def test_options_of_reset_change_the_map_and_the_rules() -> None:
-    env = gymnasium.make("getaway/Chase-v0", map=PATHS[0]).unwrapped
+    env = gymnasium.make("getaway/Chase-v0", map=PATHS[0], observation="features").unwrapped
     assert isinstance(env, getaway.gymnasium.ChaseEnv)
     observation, _ = env.reset(options={"map": PATHS[2], "no_jump": True})
     assert env.state.map.name == "metropolis" and env.state.rules["no_jump"] and observation in env.observation_space
     with pytest.raises(ValueError, match="options: expected map, no_jump, rules, state or moves, found level"):
         env.reset(options={"level": 3})
-    envs = gymnasium.make_vec("getaway/Chase-v0", num_envs=2, map=PATHS[0]).unwrapped
+    envs = gymnasium.make_vec("getaway/Chase-v0", num_envs=2, map=PATHS[0], observation="features").unwrapped
     assert isinstance(envs, getaway.gymnasium.ChaseVectorEnv)
     envs.reset(options={"map": PATHS[2]})
     assert {envs.batch[game].map.name for game in range(2)} == {"metropolis"}
@@ -365,7 +365,10 @@ def test_reset_with_a_refused_map_keeps_the_map_and_the_rules() -> None:
     envs = getaway.gymnasium.ChaseVectorEnv(2, PATHS[0])
     with pytest.raises(FileNotFoundError, match="no such file or folder"):
         envs.reset(options={"map": "no/such/map", "no_jump": True})
-    envs.reset(options={"rules": None})
+    for env in (envs, getaway.gymnasium.ChaseEnv(PATHS[0])):
+        with pytest.raises(ValueError, match="expected observations in .*, the environment's space, found Box"):
+            env.reset(options={"map": PATHS[2], "no_jump": True})
+        env.reset(options={"rules": None})
     assert envs.get_attr("state") == (Game(PATHS[0]).state,) * 2
 
 

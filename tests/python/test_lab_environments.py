@@ -104,7 +104,7 @@ def test_copies_of_wrapped_environments_and_batches_play_on_alone(copied: Any) -
     assert isinstance(other, ChaseEnv) and other.state == env.unwrapped.state  # type: ignore[attr-defined]
     # The copy has the same random state, so it draws the same maps.
     assert [other.reset()[0].tobytes() for _ in range(4)] == [env.unwrapped.reset()[0].tobytes() for _ in range(4)]
-    assert (others.threads, others.window, others.observation) == (2, 3, "window")
+    assert others.observation_shape == (14, 3, 3)
     for moves in np.random.default_rng(1).integers(5, size=(60, 7)):
         assert all(np.array_equal(a, b) for a, b in zip(batch.step(moves), others.step(moves)))
     kept = others.observations.copy()
@@ -145,7 +145,7 @@ def test_options_of_reset_continue_from_states_and_moves() -> None:
     assert env.state == state and info["tick"] == 5 == observation[0]
     with pytest.raises(ValueError, match="state: expected one of the environment's maps and rules, found snail"):
         env.set_state(Game(MAPS / "snail").state)
-    generated = ChaseEnv()
+    generated = ChaseEnv(observation="features")
     generated.reset(options={"state": state})
     assert generated.state == state and generated.reset(seed=3)[1]["tick"] == 1
     envs = ChaseVectorEnv(2, PATHS[1])
@@ -279,7 +279,7 @@ def test_levels_have_certified_best_ticks_and_environments_report_regret(
     options: dict[str, Any] = {"no_jump": True, "width": 7, "height": 7, "threats": 3, "budget_ticks": 400_000}
     made = levels.generate(3, split="test", seed=1, best_tick=(50, 2000), **options)
     assert made[:1] == levels.generate(1, split="test", seed=1, best_tick=(50, 2000), **options)
-    assert " of 3 levels from 1 maps after " in capsys.readouterr().err
+    assert " of 3 levels, 1 candidates after " in capsys.readouterr().err
     for level in made:
         assert levels.split_of(level.map) == "test" and level.certificate is not None
         game = level.game()

@@ -70,7 +70,7 @@ def error_with_module(folder: Path, ray_module: str, address: str) -> str:
 
 def test_missing_ray_is_one_error(tmp_path: Path) -> None:
     error = error_with_module(tmp_path, "raise ImportError('hidden')", "local")
-    assert error == "error: the cluster: Ray is not installed (pip install 'getaway[cluster]')\n"
+    assert error == "error: the cluster: Ray is not installed (in the checkout, pip install '.[cluster]')\n"
 
 
 @pytest.mark.parametrize("scheme", ["", "ray://"])

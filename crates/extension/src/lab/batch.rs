@@ -480,28 +480,10 @@ impl Batch {
         self.observations.array(py)
     }
 
-    /// The form of the observations; None if they are empty.
-    #[getter]
-    fn observation(&self) -> Option<&'static str> {
-        self.observations.output.name()
-    }
-
     /// The shape of one game's observation; it fits every map of the batch.
     #[getter]
     fn observation_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.observations.output.shape(self.batch.shape()))
-    }
-
-    /// The side length of "window" observations in tiles.
-    #[getter]
-    fn window(&self) -> usize {
-        self.batch.shape().window
-    }
-
-    /// The number of threads that step the games.
-    #[getter]
-    fn threads(&self) -> usize {
-        self.helpers.threads()
     }
 
     /// For each map, all rules as a dict. If `maps` contains a game and its states or copies, they
@@ -643,9 +625,9 @@ impl Batch {
     #[allow(clippy::type_complexity, reason = "the arguments of the constructor")]
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((Vec<Py<Game>>, usize), Bound<'py, PyDict>)> {
         let options = PyDict::new(py);
-        options.set_item("observation", self.observation())?;
-        options.set_item("window", self.window())?;
-        options.set_item("threads", self.threads())?;
+        options.set_item("observation", self.observations.output.name())?;
+        options.set_item("window", self.batch.shape().window)?;
+        options.set_item("threads", self.helpers.threads())?;
         options.set_item("copy", self.copy)?;
         let boards = self.boards.iter().map(|board| Py::new(py, Game::start(Arc::clone(board))));
         let boards: Vec<Py<Game>> = boards.collect::<PyResult<_>>()?;
