@@ -1,5 +1,6 @@
 """Draws the results of `cargo bench --package getaway-benches --bench hard_maps`:
-`python tools/hard_maps_plot.py benches/hard_maps.csv benches/generated_maps.csv docs/hardness.svg`.
+`python tools/hard_maps_plot.py benches/hard_maps.csv benches/generated_maps.csv docs/hardness.svg
+"23 November 2026"`, with the date of the measurements.
 
 The plots cover only no-jump maps. The left plot shows the shares of the verdicts by the number of
 loops in the streets. The other two show the median and the upper quartile of the time to decide a
@@ -19,7 +20,7 @@ from pathlib import Path
 
 Row = dict[str, str]
 WIDTH, HEIGHT, LEFT, TOP = 250, 190, 52, 34
-PANEL_WIDTH, PANEL_HEIGHT = WIDTH + 90, TOP + HEIGHT + 46
+PANEL_WIDTH, PANEL_HEIGHT = WIDTH + 90, TOP + HEIGHT + 62
 COLOURS = {"survives": "#4c9f70", "doomed": "#c8553d", "undecided": "#b8b8b8"}
 LOOPS = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 5), (6, 8), (9, 12), (13, 20), (21, 99)]
 TILES = [(20, 29), (30, 44), (45, 64), (65, 94), (95, 139), (140, 200)]
@@ -47,7 +48,7 @@ def panel(index: int, title: str, axis: str, names: list[str]) -> list[str]:
     left = LEFT + index * PANEL_WIDTH
     step = WIDTH / len(names)
     parts = [text(left + WIDTH / 2, TOP - 14, title, size=13), text(left + WIDTH / 2, TOP + HEIGHT + 36, axis)]
-    parts += [text(left + step * (place + 0.5), TOP + HEIGHT + 16, name, size=10) for place, name in enumerate(names)]
+    parts += [text(left + step * (place + 0.5), TOP + HEIGHT + 16, name, size=9) for place, name in enumerate(names)]
     parts.append(f'<rect x="{left}" y="{TOP}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#777"/>')
     return parts
 
@@ -80,7 +81,7 @@ def shares(index: int, groups: dict[str, list[Row]]) -> list[str]:
             parts.append(f'<rect x="{x:.1f}" y="{base:.1f}" width="{step - 4:.1f}" height="{height:.1f}" fill="{colour}"/>')
         parts.append(text(left + (place + 0.5) * step, TOP - 2, f"{len(rows)}", size=8))
     for place, (name, colour) in enumerate(COLOURS.items()):
-        parts.append(f'<text x="{left + 4 + 80 * place}" y="{TOP + HEIGHT + 28}" font-size="10" fill="{colour}">{name}</text>')
+        parts.append(f'<text x="{left + 4 + 80 * place}" y="{TOP + HEIGHT + 55}" font-size="10" fill="{colour}">■ {name}</text>')
     parts += [text(left - 6, TOP + HEIGHT * (1 - share) + 4, f"{share:.0%}", "end", 10) for share in (0, 0.5, 1)]
     return parts + panel(index, "share of maps", "loops of the streets", list(groups))
 
@@ -106,7 +107,7 @@ def times(index: int, title: str, axis: str, groups: dict[str, list[Row]]) -> li
     return parts + panel(index, title, axis, list(groups))
 
 
-def main(hard_maps: Path, generated: Path, out: Path) -> None:
+def main(hard_maps: Path, generated: Path, out: Path, date: str) -> None:
     """Draws the shares of the verdicts from both files, and the times from `generated` only."""
     read: Callable[[Path], list[Row]] = lambda path: list(csv.DictReader(path.open()))
     maps = [row for row in read(hard_maps) if row["set"] == "no-jump"]
@@ -118,10 +119,11 @@ def main(hard_maps: Path, generated: Path, out: Path) -> None:
     parts = shares(0, group(maps + no_jump, "loops", LOOPS))
     parts += times(1, "time until decided", "open tiles", group(no_jump, "tiles", TILES))
     parts += times(2, "time until decided", "threats", dict(threats))
+    parts.append(text(LEFT + 2 * PANEL_WIDTH + WIDTH, TOP + HEIGHT + 55, f"measured on {date}", "end", 10))
     write(out, 3, 1, parts)
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 4:
+    if len(sys.argv) != 5:
         sys.exit(__doc__)
-    main(*map(Path, sys.argv[1:]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4])

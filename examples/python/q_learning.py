@@ -70,12 +70,13 @@ def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list
     batch = getaway.Batch(maps, GAMES)
     table = np.full((STATES, 5), 1 / (1 - DISCOUNT), dtype=np.float32)
     rounds = max(steps // GAMES, EVALUATIONS)
+    evaluated = {rounds * point // EVALUATIONS for point in range(EVALUATIONS)}
     curve = []
     rows = states(batch.reset())
     over = np.zeros(GAMES, dtype=bool)
     for number in range(rounds):
         share = number / rounds
-        if number % (rounds // EVALUATIONS) == 0:
+        if number in evaluated:
             curve.append((number * GAMES, float(final_ticks(table, tests).mean())))
         exploration, rate = 0.1 * (1 - share), 0.3 * (1 - share) + 0.02
         actions = greedy(table, rows)
@@ -104,20 +105,32 @@ def planner_ticks(planner: str, games: list[getaway.Game]) -> npt.NDArray[np.int
 
 def draw_curve(curve: list[tuple[int, float]], levels: dict[str, float], path: Path) -> None:
     """Draws the curve, and a horizontal line at each planner's mean final tick, as an SVG image."""
+    last = curve[-1][0]
 
-    def place(steps: float, tick: float) -> str:
-        return f"{60 + 500 * steps / curve[-1][0]:.1f},{320 - 280 * tick / 2001:.1f}"
+    def x(steps: float) -> float:
+        return 60 + 490 * steps / last
 
-    points = " ".join(place(steps, tick) for steps, tick in curve)
-    shapes = [f'<polyline points="{points}" fill="none" stroke="#d62828" stroke-width="2"/>']
+    def y(tick: float) -> float:
+        return 310 - 270 * tick / 2001
+
+    def text(x: float, y: float, words: str, anchor: str = "middle") -> str:
+        return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{words}</text>'
+
+    def line(points: list[tuple[float, float]], style: str) -> str:
+        places = " ".join(f"{x(steps):.1f},{y(tick):.1f}" for steps, tick in points)
+        return f'<polyline points="{places}" fill="none" {style}/>'
+
+    shapes = [text(60, 24, "mean final tick"), text(305, 352, "environment steps, in millions")]
     for tick in (0, 500, 1000, 1500, 2001):
-        x, y = place(0, tick).split(",")
-        shapes.append(f'<text x="{float(x) - 8}" y="{float(y) + 4}" text-anchor="end">{tick}</text>')
-    for name, level in levels.items():
-        shapes.append(f'<polyline points="{place(0, level)} {place(curve[-1][0], level)}" fill="none" stroke="#456" stroke-dasharray="4"/>')
-        x, y = place(curve[-1][0], level).split(",")
-        shapes.append(f'<text x="{float(x) + 6}" y="{float(y) + 4}">{name}</text>')
-    shapes.append(f'<text x="310" y="350" text-anchor="middle">environment steps, 0 to {curve[-1][0] / 1e6:.0f} million; mean final tick</text>')
+        shapes += [line([(0, tick), (last, tick)], 'stroke="#ddd"'), text(52, y(tick) + 4, str(tick), "end")]
+    shapes += [text(x(last * part / 4), 330, f"{last * part / 4e6:.3g}") for part in range(5)]
+    # From top to bottom, labels that would overlap move down.
+    free = 0.0
+    for name, level in sorted(levels.items(), key=lambda named: -named[1]):
+        free = max(free, y(level) + 4)
+        shapes += [line([(0, level), (last, level)], 'stroke="#456" stroke-dasharray="4"'), text(556, free, name, "start")]
+        free += 14
+    shapes.append(line([(steps, tick) for steps, tick in curve], 'stroke="#d62828" stroke-width="2"'))
     body = "".join(shapes)
     path.write_text(
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 360" font-family="sans-serif" font-size="12">'

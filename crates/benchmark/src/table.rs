@@ -74,6 +74,8 @@ const HEIGHT: f64 = 400.0;
 const MARGIN: f64 = 56.0;
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444"];
 const SECONDS_MIN: f64 = 0.001;
+/// Possible distances between two labels of the axis of decided instances.
+const COUNT_STEPS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
 
 /// Returns an SVG that plots, for each run, the number of instances decided within a given time
 /// per instance. The time axis is logarithmic.
@@ -99,8 +101,12 @@ pub fn cactus(runs: &[(Settings, Vec<Results>)]) -> String {
         tenfold *= 10.0;
     }
     text(WIDTH / 2.0, HEIGHT - 10.0, "middle", "#333333", "time per instance");
-    text(MARGIN - 8.0, y(0.0), "end", "#333333", "0");
-    text(MARGIN - 8.0, y(most) + 4.0, "end", "#333333", &most.to_string());
+    let step = COUNT_STEPS.into_iter().find(|&step| most <= 5.0 * step).unwrap_or(most);
+    let mut count = 0.0_f64;
+    while count <= most {
+        text(MARGIN - 8.0, y(count) + 4.0, "end", "#333333", &count.to_string());
+        count += step;
+    }
     text(MARGIN - 30.0, MARGIN - 24.0, "start", "#333333", "decided instances");
     for (at, (settings, _)) in runs.iter().enumerate() {
         text(MARGIN + 10.0, MARGIN + 18.0 * at as f64, "start", COLOURS[at % COLOURS.len()], &settings.solver);
