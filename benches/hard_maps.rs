@@ -1,7 +1,8 @@
 //! Solves small maps that are hard to survive, each on one thread, and writes a CSV row for each:
 //! `cargo bench --package getaway-benches --bench hard_maps -- --out hard_maps.csv`. Options:
 //! - `--set SET`: `no-jump` or `jump` (192 maps in that variant), `crowd` (20 no-jump maps with 32
-//!   threats), or `generated` (2,000 varied maps, in both variants). Default: the first three.
+//!   threats), or `generated` (2,000 varied maps, each in one of the variants). Default: the first
+//!   three.
 //! - `--time-ms MS`: processor time per map (default: 10000).
 //! - `--ticks N`: simulated ticks per map, in addition to the time (default: no limit).
 //! - `--only WORDS`: only maps with one of the space-separated WORDS in their first five columns.

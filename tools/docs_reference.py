@@ -1,4 +1,5 @@
-"""MkDocs hook: generates the Python and command-line references, and runs the notebooks."""
+"""MkDocs hook: generates the Python and command-line references, runs the notebooks, and adds the pages
+outside docs/. If GETAWAY_PLAYGROUND names the folder of the playground, the site includes it."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ import ast
 import contextlib
 import io
 import json
+import os
+import posixpath
 import re
 import subprocess
 import sys
@@ -17,6 +20,7 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 import getaway
 
@@ -31,7 +35,16 @@ MODULES = {
     "python-cluster.md": ("getaway.cluster", "cluster.py"),
     "python-stable-baselines3.md": ("getaway.stable_baselines3", "stable_baselines3.py"),
 }
+# The page of each source that is not in docs/.
+PAGES = {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    **{f"python/getaway/{file}": page for page, (_module, file) in MODULES.items()},
+}
+LINKED = PAGES | {"README.md": "index.md"}
+BENCHMARK = ("*.md", "records.html", "records/**/*.txt", "maps/*.txt")
 TOKENS = Path("crates/viewer/src/page/tokens.css")
+PLAYGROUND_PAGE = "playground/index.html"
 SIGNATURE_COLUMNS = 76
 
 
@@ -45,6 +58,13 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages["assets/tokens.css"] = TOKENS.read_text()
     for name, content in pages.items():
         files.append(File.generated(config, name, content=content))
+    outside = {page: Path(source) for source, page in PAGES.items() if source.endswith(".md") and Path(source).exists()}
+    outside |= {file.as_posix(): file for pattern in BENCHMARK for file in sorted(Path("instances").glob(pattern))}
+    playground = Path(os.environ.get("GETAWAY_PLAYGROUND", ""))
+    if (playground / "engine.bin").is_file():
+        outside |= {f"playground/{file.relative_to(playground).as_posix()}": file for file in sorted(playground.rglob("*.*"))}
+    for name, file in outside.items():
+        files.append(File.generated(config, name, abs_src_path=str(file.resolve())))
     return files
 
 
@@ -53,10 +73,23 @@ def on_post_page(output: str, **_: Any) -> str:
     return output.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
 
 
-def on_page_markdown(markdown: str, **_: Any) -> str:
-    for page, (_module, file) in MODULES.items():
-        markdown = markdown.replace(f"(../python/getaway/{file})", f"({page})")
-    return markdown.replace(".ipynb)", ".md)")
+def on_page_markdown(markdown: str, page: Page, files: Files, **_: Any) -> str:
+    name = page.file.src_uri
+    source = next((source for source, page in PAGES.items() if page == name), name if name.startswith("instances/") else f"docs/{name}")
+
+    def link(match: re.Match[str]) -> str:
+        text, path, rest = match.groups()
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        is_on_site = target.startswith("docs/") or target in LINKED or target in files.src_uris
+        if not is_on_site and Path(target).exists():
+            return text
+        target = LINKED.get(target, target.removeprefix("docs/").replace(".ipynb", ".md"))
+        return f"[{text}]({posixpath.relpath(target, posixpath.dirname(name) or '.')}{rest})"
+
+    if name == "playground.md" and PLAYGROUND_PAGE in files.src_uris:
+        markdown = markdown.replace("\n\n", f"\n\n**[Open the playground]({PLAYGROUND_PAGE})**\n\n", 1)
+    # Of a link to a file that is not on the site, such as a source, only the text stays.
+    return re.sub(r"\[([^\]]+)\]\(([^)#:\s]+)([^)]*)\)", link, markdown)
 
 
 def module_page(name: str, file: Path) -> str:

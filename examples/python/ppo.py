@@ -1,6 +1,6 @@
 """PPO with CleanRL's conventions, on a vector environment that is stepped in Rust.
 
-    pip install 'getaway[gymnasium]' torch
+    pip install '.[gymnasium]' torch
     python examples/python/ppo.py [--steps 5000000] [--seed 1] [--model FILE.json] [MAP...]
 
 The actor scores each action separately (see `policy.py`), and blocked actions are masked. The

@@ -1,6 +1,6 @@
 """The game as a native environment of PufferLib, stepped in Rust.
 
-    pip install 'getaway[gymnasium]' pufferlib-core==3.0.3      # or pufferlib==3.0.0 for its trainer
+    pip install '.[gymnasium]' pufferlib-core==3.0.3      # or pufferlib==3.0.0 for its trainer
     python examples/python/puffer.py [--games 1024] [--steps 1000] [--map roundabout]
 
 A native PufferLib environment holds many games and writes into arrays that the trainer can pass as

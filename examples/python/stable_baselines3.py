@@ -1,6 +1,6 @@
 """Trains MaskablePPO, from SB3-Contrib, on games that are stepped in Rust.
 
-    pip install 'getaway[gymnasium]' stable-baselines3 sb3-contrib
+    pip install '.[gymnasium]' stable-baselines3 sb3-contrib
     python examples/python/stable_baselines3.py [--steps 2000000] [--map roundabout]
 
 `VecNormalize` normalises the features and the rewards.
