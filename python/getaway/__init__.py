@@ -18,7 +18,7 @@ like `Game.rules`; rules that it omits have the server's values. `no_jump=True` 
 `no_jump`, whether or not `rules` is given.
 """
 
-import importlib
+import importlib.util
 from typing import Any
 
 from getaway._getaway import (
@@ -67,7 +67,8 @@ __all__ = [
 ]
 
 
-_MODULES = ["arena", "cluster", "dataset", "gymnasium", "levels", "stable_baselines3"]
+# The modules, each with the package that it needs.
+_MODULES = {"arena": "getaway", "cluster": "getaway", "dataset": "numpy", "gymnasium": "gymnasium", "levels": "getaway", "stable_baselines3": "stable_baselines3"}
 
 
 def __getattr__(name: str) -> Any:
@@ -80,4 +81,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_MODULES]
+    return [name for name in [*__all__, *_MODULES] if name in globals() or importlib.util.find_spec(_MODULES.get(name, "?"))]

@@ -210,6 +210,13 @@ def test_bot_and_play_command_play_the_same_game_for_the_same_seed_and_budget(
     assert game.is_over
 
 
+def test_help_needs_no_optional_package() -> None:
+    script = "import sys; sys.modules.update(gymnasium=None, stable_baselines3=None); import getaway, inspect, pydoc; "
+    script += "members = dict(inspect.getmembers(getaway)); print(len(pydoc.render_doc(getaway)) > 10_000, 'levels' in members, 'gymnasium' in members)"
+    run = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert run.stdout.split() == ["True", "True", "False"]
+
+
 def test_search_signature_matches_rust() -> None:
     expected = (ROOT / "tests" / "signature.txt").read_text().strip()
     maps = sorted(path for path in MAPS.iterdir() if (path / "layout.png").is_file())
