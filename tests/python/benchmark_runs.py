@@ -1,10 +1,10 @@
 """Checks that `getaway benchmark check` and `instances/check.py` accept the same records.
 
-    .venv/bin/python tests/python/benchmark_runs.py --count 2000 --seed 1 --max-steps 3000000
+    .venv/bin/python tests/python/benchmark_runs.py --count 2000 --seed 1 --max-steps 1000000
 
 Both programs check copies of random records. Every fifth copy is unchanged. In the others, the
-script changes one field, or removes one line, one move or one list entry. Copies whose proofs take
-`check.py` more than `--max-steps` steps are skipped, because `check.py` is slow.
+script changes one field, or removes one line, one move or one list entry. A record of which a copy
+takes `check.py` more than `--max-steps` steps is not used again, because `check.py` is slow.
 """
 
 from __future__ import annotations
@@ -86,6 +86,8 @@ def run(program: Path, count: int, seed: int, max_steps: int) -> bool:
                 holds, why = False, str(error)
             except check.TooSlow:
                 counts["too slow"] += 1
+                records.remove(source)
+                proofs = [path for path in proofs if path != source]
                 continue
             command = [str(program), "benchmark", "check", "--benchmark", str(BENCHMARK), str(path)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=600)
@@ -102,7 +104,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--max-steps", type=int, default=3_000_000)
+    parser.add_argument("--max-steps", type=int, default=1_000_000)
     parser.add_argument("--program", type=Path, default=TARGET / "release" / "getaway")
     args = parser.parse_args()
     return 0 if run(args.program.resolve(), args.count, args.seed, args.max_steps) else 1
