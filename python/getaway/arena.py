@@ -167,8 +167,8 @@ def evaluate(
 
 
 def battle(
-    one: Planner,
-    two: Planner,
+    left: Planner,
+    right: Planner,
     maps: MapLike | Sequence[MapLike] | None = None,
     *,
     samples: int = 10,
@@ -181,6 +181,6 @@ def battle(
 ) -> Results:
     """Compare two planners in paired games, like `getaway battle`. Options: see `evaluate`."""
     return _play(
-        [one, two], maps, True, samples=samples, seed=seed, budget_ticks=budget_ticks, budget_ms=budget_ms, no_jump=no_jump,
+        [left, right], maps, True, samples=samples, seed=seed, budget_ticks=budget_ticks, budget_ms=budget_ms, no_jump=no_jump,
         rules=rules, threads=threads,
     )  # fmt: skip

@@ -115,7 +115,7 @@ from getaway.levels import Level
 
 __all__ = ["ChaseEnv", "ChaseVectorEnv", "spawn_seeds"]
 
-MapLike = getaway.MapLike | Level
+MapOrLevel = getaway.MapLike | Level
 """A map: its name, its path, the map itself, or a level."""
 
 _FAR_STEPS = 4096
@@ -160,7 +160,7 @@ def _same_space(old: spaces.Space[Any] | None, observation: str, shape: tuple[in
     return space
 
 
-def _game(map: MapLike, **rules: Any) -> getaway.Game:
+def _game(map: MapOrLevel, **rules: Any) -> getaway.Game:
     if not isinstance(map, Level):
         return getaway.Game(map, **rules)
     if rules["no_jump"] or rules["rules"] is not None:
@@ -168,9 +168,9 @@ def _game(map: MapLike, **rules: Any) -> getaway.Game:
     return getaway.Game(map.map, no_jump=map.no_jump)
 
 
-def _boards(map: MapLike | Sequence[MapLike] | None, seed: int, **rules: Any) -> tuple[list[getaway.Game], list[int | None]]:
+def _boards(map: MapOrLevel | Sequence[MapOrLevel] | None, seed: int, **rules: Any) -> tuple[list[getaway.Game], list[int | None]]:
     """Returns a game on each map, and each map's best tick, or None if the map is not a level."""
-    maps: Sequence[MapLike]
+    maps: Sequence[MapOrLevel]
     if map is None:
         maps = [getaway.generate_map(seed)]
     elif isinstance(map, (str, PathLike, getaway.Map, Level)):
@@ -212,7 +212,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
 
     def __init__(
         self,
-        map: MapLike | Sequence[MapLike] | None = None,
+        map: MapOrLevel | Sequence[MapOrLevel] | None = None,
         *,
         no_jump: bool = False,
         rules: getaway.Rules | None = None,
@@ -351,7 +351,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
     def __init__(
         self,
         num_envs: int = 1,
-        map: MapLike | Sequence[MapLike] | None = None,
+        map: MapOrLevel | Sequence[MapOrLevel] | None = None,
         *,
         no_jump: bool = False,
         rules: getaway.Rules | None = None,
@@ -384,7 +384,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._make(map, {"no_jump": no_jump, "rules": rules}, range(num_envs))
 
-    def _make(self, map: MapLike | Sequence[MapLike] | None, rules: dict[str, Any], seeds: Iterable[int]) -> None:
+    def _make(self, map: MapOrLevel | Sequence[MapOrLevel] | None, rules: dict[str, Any], seeds: Iterable[int]) -> None:
         """Makes new games. After an error, the environment has not changed."""
         if map is None:
             boards = [_boards(None, seed, **rules) for seed in seeds]

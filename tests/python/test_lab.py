@@ -242,6 +242,12 @@ def test_bots_accept_every_listed_planner() -> None:
         (lambda: State(Map("P.B"), tick=1, player=(0, 1), threats=[Threat("bull", (2, 0))]), ValueError, "not an open tile"),
         (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[Threat("owl", (2, 0))]), ValueError, "expected the map's bull"),
         (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[3]), TypeError, r"threats\[0\]: expected a getaway.Threat"),  # type: ignore[list-item]
+        (lambda: State(Map("P.B"), tick=70000, player=(0, 0), threats=[]), ValueError, "tick: expected an integer from 1 to 2001, found 70000"),
+        (lambda: State(Map("P.B"), tick=1, player="x", threats=[]), TypeError, "player: expected a pair of integers, found 'x'"),  # type: ignore[arg-type]
+        (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[Threat("bull", (0, 9))]), ValueError, r"threat 0: \(0, 9\) is not an open tile"),
+        (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[Threat("bull", (2, 0), draws=-1)]), ValueError, r"threats\[0\].draws: expected an integer from 1 to 2001, found -1"),
+        (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[Threat("bull", (2, 0), seen=3)]), TypeError, r"threats\[0\].seen: expected a pair of integers or None, found 3"),  # type: ignore[arg-type]
+        (lambda: getaway.judge_moves(3), TypeError, "state: expected a Game or a State, found int"),  # type: ignore[arg-type]
         (lambda: State(drawing(), tick=1, player=(0, 0), threats=[], rules={}), ValueError, "expected none with a game"),
         (lambda: getaway.generate_map(kind="village"), ValueError, "expected one of maze, labyrinth, city"),  # type: ignore[arg-type]
         (lambda: getaway.generate_map(styles=["cat"]), ValueError, 'unknown style "cat"'),  # type: ignore[list-item]

@@ -131,7 +131,7 @@ def test_states_of_a_batch_are_read_and_set_as_numbers() -> None:
     for wrong, error, sentence in [
         (numbers[:3], ValueError, r"states: expected the shape \(6, \d+\), found \(3, \d+\)"),
         (numbers.astype(int), TypeError, "states: expected a 2D NumPy array of int16, found a 2D array of int64"),
-        (np.where(np.arange(numbers.shape[1]) == 2, 999, numbers).astype(np.int16), ValueError, r"states\[0\]: \(999, .* is not an open tile"),
+        (np.where(np.arange(numbers.shape[1]) == 2, 999, numbers).astype(np.int16), ValueError, r"states\[0\]: the player\'s position \(999, .* is not an open tile"),
     ]:
         with pytest.raises(error, match=sentence):
             batch.set_state(wrong)

@@ -8,14 +8,14 @@ use pyo3::types::PyDict;
 
 #[cfg(feature = "lab")]
 use getaway::game::Direction;
-use getaway::game::{self, Action, Move, Plan, PlayError, Position, Rules, World};
+use getaway::game::{self, Action, Move, Plan, PlayError, Rules, World};
 use getaway::protocol::MessageWriter;
 
 use crate::convert::{catch_panic, clearer, to_python, type_name, value_error, variant, without_gil};
 use crate::map::{Map, read_map};
 use crate::value::{
-    from_command, from_move, from_plan, from_rules, from_threats, other_rules, to_move, to_position, to_rules,
-    to_threat,
+    from_command, from_move, from_plan, from_rules, from_threats, other_rules, read, read_position, to_move,
+    to_position, to_rules, to_threat,
 };
 
 /// A map, and the world that simulates games on it under fixed rules.
@@ -217,15 +217,15 @@ impl State {
         text_signature = "(map, *, tick, player, threats, no_jump=False, rules=None)")]
     fn new(
         map: &Bound<'_, PyAny>,
-        tick: u16,
-        player: (i32, i32),
+        tick: &Bound<'_, PyAny>,
+        player: &Bound<'_, PyAny>,
         threats: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = variant)] no_jump: Rules,
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let board = Board::of(map, &no_jump, rules)?;
-        let threats = from_threats(&board.world, threats)?;
-        let player = Position::new(player.0, player.1);
+        let tick = read("tick", "an integer from 1 to 2001", tick)?;
+        let (player, threats) = (read_position("player", player)?, from_threats(&board.world, threats)?);
         let state = catch_panic(|| board.world.state_at(tick, player, &threats))?.map_err(value_error)?;
         Ok(Self { board, state })
     }

@@ -1,6 +1,6 @@
 use std::fmt::Display;
 
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
@@ -211,37 +211,63 @@ pub(crate) fn to_threat(py: Python<'_>, threat: &Threat) -> PyResult<Py<PyAny>> 
     class.call1(py, fields)
 }
 
-type ThreatFields = (String, (i32, i32), String, u16, Option<(i32, i32)>, Option<(i32, i32)>, Option<(i32, i32)>, i8);
+const PAIR: &str = "a pair of integers";
+const PAIR_OR_NONE: &str = "a pair of integers or None";
+
+/// Reads a value that PyO3 can extract.
+pub(crate) fn read<'py, T: FromPyObjectOwned<'py>>(
+    name: &str,
+    expected: &str,
+    value: &Bound<'py, PyAny>,
+) -> PyResult<T> {
+    value.extract().map_err(|error: T::Error| {
+        let (py, error) = (value.py(), error.into());
+        let is_number = error.is_instance_of::<PyOverflowError>(py);
+        clearer(py, error, || match repr(value) {
+            Ok(found) if is_number => value_error(format_args!("{name}: expected {expected}, found {found}")),
+            Ok(found) => PyTypeError::new_err(format!("{name}: expected {expected}, found {found}")),
+            Err(error) => error,
+        })
+    })
+}
+
+pub(crate) fn read_position(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Position> {
+    read(name, PAIR, value).map(from_position)
+}
 
 pub(crate) fn from_threats(world: &World, threats: &Bound<'_, PyAny>) -> PyResult<Vec<Threat>> {
     read_items("threats", "a sequence of getaway.Threat", threats, |index, threat| from_threat(world, index, threat))
 }
 
 fn from_threat(world: &World, index: usize, threat: &Bound<'_, PyAny>) -> PyResult<Threat> {
-    let (style, position, direction, draws, remembered, seen, post, idle_rounds): ThreatFields =
-        threat.extract().map_err(|error| {
-            clearer(threat.py(), error, || {
-                let found = type_name(threat);
-                PyTypeError::new_err(format!("threats[{index}]: expected a getaway.Threat, found {found}"))
-            })
-        })?;
-    let named = |error: &dyn std::fmt::Display| PyValueError::new_err(format!("threats[{index}]: {error}"));
-    let style: Style = style.parse().map_err(|error| named(&error))?;
+    let invalid = |error: &dyn Display| value_error(format_args!("threats[{index}]: {error}"));
+    let Some(threat) = threat.cast::<PyTuple>().ok().filter(|threat| threat.len() == 8) else {
+        let found = type_name(threat);
+        return Err(PyTypeError::new_err(format!("threats[{index}]: expected a getaway.Threat, found {found}")));
+    };
+    let style: String = read(&format!("threats[{index}].style"), "a style's name", &threat.get_item(0)?)?;
+    let direction: String = read(&format!("threats[{index}].direction"), "a direction's name", &threat.get_item(2)?)?;
+    let place = |number, name: &str| -> PyResult<Option<Position>> {
+        let place = read(&format!("threats[{index}].{name}"), PAIR_OR_NONE, &threat.get_item(number)?)?;
+        Ok(Option::map(place, from_position))
+    };
+    let style: Style = style.parse().map_err(|error| invalid(&error))?;
     if let Some(spawn) = world.layout().threats.get(index).filter(|spawn| spawn.style != style) {
-        return Err(PyValueError::new_err(format!(
-            "threats[{index}]: expected the map's {}, found {style}",
-            spawn.style
-        )));
+        return Err(invalid(&format_args!("expected the map's {}, found {style}", spawn.style)));
     }
     Ok(Threat {
         style,
-        position: from_position(position),
-        direction: direction.parse().map_err(|error| named(&error))?,
-        draws,
-        remembered: remembered.map(from_position),
-        seen: seen.map(from_position),
-        post: post.map(from_position),
-        idle_rounds,
+        position: read_position(&format!("threats[{index}].position"), &threat.get_item(1)?)?,
+        direction: direction.parse().map_err(|error| invalid(&error))?,
+        draws: read(&format!("threats[{index}].draws"), "an integer from 1 to 2001", &threat.get_item(3)?)?,
+        remembered: place(4, "remembered")?,
+        seen: place(5, "seen")?,
+        post: place(6, "post")?,
+        idle_rounds: read(
+            &format!("threats[{index}].idle_rounds"),
+            "an integer from -128 to 127",
+            &threat.get_item(7)?,
+        )?,
     })
 }
 
@@ -406,7 +432,7 @@ impl JsonReader<'_> {
             clearer(value.py(), error, || {
                 let found = type_name(value);
                 PyTypeError::new_err(format!(
-                    "{name}: expected numbers, strings, lists or dicts, found {found}, which is not JSON serializable"
+                    "{name}: expected numbers, strings, lists or dicts, found {found}, which JSON cannot represent"
                 ))
             })
         })?;

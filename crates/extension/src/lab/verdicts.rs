@@ -3,15 +3,16 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use getaway::game::{self, Move, Plan, World};
+use getaway::game::{self, Move, Plan, Rules, World};
 use getaway::search::Budget;
 use getaway::solve::{self, Outcome, SolverOptions, Verdict};
 
-use crate::convert::{seed_or_0, without_gil};
-use crate::game::State;
+use crate::convert::{seed_or_0, type_name, without_gil};
+use crate::game::{Board, Game, State};
 use crate::value::{to_move, to_value_of};
 
 /// Default budget per move in simulated ticks, which take about ten milliseconds.
@@ -34,7 +35,7 @@ fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Ve
 /// same on every machine.
 ///
 /// Args:
-///     state: the state.
+///     state: the state, or a game in this state.
 ///     budget_ticks: maximum number of simulated ticks per move.
 ///     seed: the seed of the search.
 ///
@@ -44,13 +45,18 @@ fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Ve
 #[pyo3(signature = (state, *, budget_ticks = JUDGE_TICKS, seed = None),
     text_signature = "(state, *, budget_ticks=100000, seed=0)")]
 pub(crate) fn judge_moves<'py>(
-    state: &Bound<'py, State>,
+    state: &Bound<'py, PyAny>,
     budget_ticks: u64,
     seed: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let (py, seed) = (state.py(), seed_or_0(seed)?);
-    let state = state.get();
-    let verdicts = without_gil(py, || judge(&state.board.world, &state.state, budget_ticks, seed))?;
+    if !state.is_instance_of::<Game>() && !state.is_instance_of::<State>() {
+        let found = type_name(state);
+        return Err(PyTypeError::new_err(format!("state: expected a Game or a State, found {found}")));
+    }
+    let board = Board::of(state, &Rules::BLITZ_2025, None)?;
+    let state = board.state_of(state)?;
+    let verdicts = without_gil(py, || judge(&board.world, &state, budget_ticks, seed))?;
     py.check_signals()?;
     let found = PyDict::new(py);
     for Verdict { player_move, solution, .. } in verdicts {
