@@ -146,7 +146,7 @@ fn decide(entry: &Entry, time_ms: f64, ticks: u64, is_verified: bool) -> String 
     assert_eq!(world.play(&mut state, &solution.moves), solution.moves.len(), "{}", entry.name);
     assert_eq!(state.tick(), solution.final_tick, "{}", entry.name);
 
-    let certificate = Certificate::new(&entry.rules, &solution);
+    let certificate = Certificate::new(&world, &solution);
     let verify_ms = is_verified.then(|| {
         let begun_ms = thread_ms(begun);
         let verified = getaway_verifier::verify(&certificate, &layout);
@@ -157,7 +157,7 @@ fn decide(entry: &Entry, time_ms: f64, ticks: u64, is_verified: bool) -> String 
     format!(
         "{},{},{},{},{},{},{},{},{bound_ms:.1},{elapsed:.1},{simulated_ticks},{},{}",
         entry.name,
-        world.open_tiles(),
+        world.open_tile_count(),
         loops(&layout),
         world.threat_count(),
         verdict(&solution),

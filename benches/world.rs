@@ -51,7 +51,7 @@ fn load(criterion: &mut Criterion) {
             bencher.iter(|| {
                 let map = Map::load(black_box(folder)).expect("a map");
                 let world = World::new(&map.layout, &Rules::BLITZ_2025).expect("a map");
-                assert_eq!(world.open_tiles(), jump.world.open_tiles());
+                assert_eq!(world.open_tile_count(), jump.world.open_tile_count());
                 world
             });
         });
@@ -61,7 +61,7 @@ fn load(criterion: &mut Criterion) {
         bencher.iter(|| {
             let layout = decode_layout(black_box(&picture)).expect("a picture of the map");
             let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map within the limits");
-            assert_eq!(world.open_tiles(), 4096);
+            assert_eq!(world.open_tile_count(), 4096);
             world
         });
     });
@@ -72,7 +72,7 @@ fn load(criterion: &mut Criterion) {
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let world = World::new(black_box(&map.layout), &Rules::BLITZ_2025).expect("a map");
-                assert_eq!(world.open_tiles(), jump.world.open_tiles());
+                assert_eq!(world.open_tile_count(), jump.world.open_tile_count());
                 world
             });
         });

@@ -4,7 +4,7 @@
 use std::error::Error;
 
 use getaway::game::{Layout, Move, Rules, State, World};
-use getaway::planner::{Choice, Planner, PlannerError, Source, by_name};
+use getaway::planner::{Choice, Planner, PlannerError, by_name};
 use getaway::search::{Budget, BudgetMeter};
 
 const MAP: &str = "
@@ -35,7 +35,7 @@ impl Planner for Patient {
             }
         }
         let (player_move, tick) = best;
-        Ok(Choice { player_move, source: Source::Search, planned_tick: Some(tick), simulated_ticks: meter.ticks() })
+        Ok(Choice { planned_tick: Some(tick), simulated_ticks: meter.ticks(), ..player_move.into() })
     }
 }
 

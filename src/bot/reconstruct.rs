@@ -2,7 +2,7 @@
 
 use crate::game::{Direction, Move, Mover, Position, Threat, Tile, World};
 use crate::inference::ObservedPose;
-use crate::search::{Deadline, Generator};
+use crate::search::{Deadline, Random};
 
 use super::observation::agrees;
 use super::records::Sent;
@@ -33,7 +33,7 @@ impl Gap<'_> {
         count_explained: impl Fn(&Path) -> usize,
         deadline: Deadline,
     ) -> Path {
-        let (distances, mut random) = (self.distances(), Generator::from_seed(self.first_tick.into()));
+        let (distances, mut random) = (self.distances(), Random::from_seed(self.first_tick.into()));
         let likely = self.likely_paths(sent).into_iter().filter(|path| path.last() == Some(&self.to));
         let random = (0..RANDOM_PATHS_MAX).filter_map(|_| self.random_path(&distances, &mut random));
         let mut best: Option<(usize, Path)> = None;
@@ -95,7 +95,7 @@ impl Gap<'_> {
         path
     }
 
-    fn random_path(&self, distances: &[u16], random: &mut Generator) -> Option<Path> {
+    fn random_path(&self, distances: &[u16], random: &mut Random) -> Option<Path> {
         let mut path = vec![self.from];
         let mut position = self.from;
         for ticks_left in (0..self.ticks).rev() {

@@ -247,7 +247,7 @@ impl Tracker {
 mod tests {
     use super::*;
     use crate::game::{Move, State};
-    use crate::search::Generator;
+    use crate::search::Random;
 
     const DRAWING: &str = "
         #################
@@ -306,12 +306,12 @@ mod tests {
 
     /// Plays games in which `delivery` turns each command into the moves played before the next
     /// message. After every message, the tracked state must equal the server's state.
-    fn track_games(delivery: impl Fn(&mut Generator, Move) -> Vec<Move>) {
+    fn track_games(delivery: impl Fn(&mut Random, Move) -> Vec<Move>) {
         let layout = Layout::parse(DRAWING).expect("a drawing");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let mut ticks = 0;
         for seed in 0..60 {
-            let mut random = Generator::from_seed(seed);
+            let mut random = Random::from_seed(seed);
             let mut state = world.start();
             let mut tracked = Tracked::new(&layout, &world, &state);
             loop {

@@ -40,7 +40,7 @@ impl Clock {
             let clock = tick - 1;
             let moves_before = moves;
             ticks_since_move += 1;
-            if ticks_since_move >= rules.period_ticks.of(rules.phase_clocks.personality_at(clock)) {
+            if ticks_since_move >= rules.period_ticks.of(rules.phase_clocks.personality(clock)) {
                 ticks_since_move = 0;
                 moves += 1;
             }
@@ -64,7 +64,7 @@ impl Clock {
 
     /// The personality of the threats in a tick.
     pub const fn personality_at(&self, tick: u16) -> Personality {
-        self.rules.phase_clocks.personality_at(tick.saturating_sub(FIRST_TICK))
+        self.rules.phase_clocks.personality(tick.saturating_sub(FIRST_TICK))
     }
 
     /// The period of the threats' moves in a tick, in ticks.

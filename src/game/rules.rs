@@ -139,7 +139,7 @@ pub struct PhaseClocks {
 
 impl PhaseClocks {
     /// Returns the personality at a clock value (tick - 1).
-    pub const fn personality_at(&self, clock: u16) -> Personality {
+    pub const fn personality(&self, clock: u16) -> Personality {
         match clock {
             _ if clock > self.insane => Personality::Insane,
             _ if clock > self.hungry => Personality::Hungry,

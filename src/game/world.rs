@@ -86,9 +86,12 @@ pub enum PlacementError {
         /// The given style.
         found: Style,
     },
-    /// A position (the player's, a threat's, or one in a threat's memory) is not an open tile.
-    #[error("{0} is not an open tile")]
+    /// The player's position is not an open tile.
+    #[error("the player's position {0} is not an open tile")]
     OffStreet(Position),
+    /// The position of a threat, or a position in its memory, is not an open tile.
+    #[error("threat {0}: {1} is not an open tile")]
+    ThreatOffStreet(usize, Position),
 }
 
 impl World {
@@ -134,7 +137,7 @@ impl World {
     }
 
     /// The number of open tiles, including see-through tiles.
-    pub fn open_tiles(&self) -> usize {
+    pub fn open_tile_count(&self) -> usize {
         self.tables.len()
     }
 
@@ -177,7 +180,8 @@ impl World {
     }
 
     /// Builds the state at the start of a tick, for example when a bot joins a game late. Uses the
-    /// map's styles, ignores memories that a style does not use, and clamps draws and idle rounds.
+    /// map's styles, not those of `threats`, ignores memories that a style does not use, and clamps
+    /// draws and idle rounds.
     ///
     /// # Errors
     /// If the tick is not from 1 to 2001, the number of threats differs from the map's, or a
@@ -203,23 +207,20 @@ impl World {
         index: usize,
         threat: &Threat,
     ) -> Result<(), PlacementError> {
-        let tile = self.open_tile(threat.position)?;
-        block.memories[lane] = self.memory_of(self.layout.threats[index].style, threat)?;
-        block.poses[lane] = pose(tile, threat.direction);
-        block.draws[lane] = threat.draws.clamp(FIRST_DRAWS, LAST_TICK + 1);
-        block.idle_rounds[lane] = self.rules().clamp_idle_rounds(threat.idle_rounds);
-        Ok(())
-    }
-
-    fn memory_of(&self, style: Style, threat: &Threat) -> Result<Memory, PlacementError> {
-        let (place, is_post) = match style.memory() {
+        let open_tile =
+            |position| self.open_tile(position).map_err(|_| PlacementError::ThreatOffStreet(index, position));
+        let tile = open_tile(threat.position)?;
+        let (place, is_post) = match self.layout.threats[index].style.memory() {
             StyleMemory::Nothing | StyleMemory::Spawn => (None, false),
             StyleMemory::LastLook => (threat.remembered, false),
             StyleMemory::Target => (threat.seen.or(threat.post), threat.seen.is_none()),
         };
-        let Some(place) = place else { return Ok(self.nothing()) };
         let memory = if is_post { Memory::of_post } else { Memory::of_player };
-        self.open_tile(place).map(memory)
+        block.memories[lane] = place.map_or(Ok(self.nothing()), |place| open_tile(place).map(memory))?;
+        block.poses[lane] = pose(tile, threat.direction);
+        block.draws[lane] = threat.draws.clamp(FIRST_DRAWS, LAST_TICK + 1);
+        block.idle_rounds[lane] = self.rules().clamp_idle_rounds(threat.idle_rounds);
+        Ok(())
     }
 
     pub(super) fn open_tile(&self, position: Position) -> Result<u16, PlacementError> {
@@ -491,7 +492,7 @@ impl World {
 
     /// Returns the threats' personality in the previous tick, which the server's next message
     /// reports. At the start of tick 1, returns the personality in this tick.
-    pub fn personality(&self, state: &State) -> Personality {
+    pub fn reported_personality(&self, state: &State) -> Personality {
         self.clock.personality_at(state.tick.saturating_sub(1))
     }
 

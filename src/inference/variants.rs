@@ -3,7 +3,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::game::{Direction, Personality, Rules, Style, World, WorldError};
-use crate::search::Generator;
+use crate::search::Random;
 
 /// A parameter's row in the table.
 struct Row {
@@ -179,7 +179,7 @@ impl Parameter {
     }
 
     /// The rules with a random value of the parameter; `None` if they are invalid.
-    fn draw(self, rules: &Rules, random: &mut Generator) -> Option<Rules> {
+    fn draw(self, rules: &Rules, random: &mut Random) -> Option<Rules> {
         let mut between = |low: i64, high: i64| low + random.below((high - low) as usize + 1) as i64;
         let window_ticks = i64::from(rules.owl_window_ticks);
         let mut changed = serde_json::to_value(rules).ok()?;
@@ -215,7 +215,7 @@ impl fmt::Display for Parameter {
 /// The server's rules with `changes` random changes, at most one per parameter. The seed
 /// determines the changes.
 pub fn variant(seed: u64, changes: usize) -> Rules {
-    let mut random = Generator::from_seed(seed);
+    let mut random = Random::from_seed(seed);
     let mut parameters = Parameter::ALL.to_vec();
     let mut rules = Rules::BLITZ_2025;
     for _ in 0..changes.min(parameters.len()) {

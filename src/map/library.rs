@@ -19,6 +19,7 @@ pub struct MapLibrary {
 
 /// A map that a library has found but not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MapEntry {
     /// The map's name.
     pub name: String,

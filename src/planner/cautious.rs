@@ -9,7 +9,7 @@ use super::layer::Layer;
 use super::terrain::{Terrain, move_delays, steps_delay};
 use super::{Budget, Choice, Planner, PlannerError, Source, meter_with_default};
 use crate::game::{Clock, LAST_TICK, Layout, Move, Mover, Position, Rules, State, UNREACHED, World};
-use crate::search::Generator;
+use crate::search::Random;
 
 const HORIZON_TICKS: u16 = 40;
 const LAYER_STATES_MAX: usize = 384;
@@ -54,7 +54,7 @@ pub struct CautiousRules {
     terrain: Option<Terrain>,
     /// The real server's clock, because a [`Sighting`] does not include the rules of the game.
     clock: Clock,
-    random: Generator,
+    random: Random,
     last: Option<(u16, Position)>,
     arrivals: Vec<u16>,
     steps: Vec<u16>,
@@ -102,7 +102,7 @@ impl CautiousRules {
         Self {
             terrain: None,
             clock: Clock::new(&Rules::BLITZ_2025),
-            random: Generator::from_seed(0),
+            random: Random::from_seed(0),
             last: None,
             arrivals: Vec::new(),
             steps: Vec::new(),

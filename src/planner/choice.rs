@@ -7,6 +7,7 @@ use crate::search::{Budget, BudgetMeter};
 
 named! {
     /// How a move was found.
+    #[non_exhaustive]
     pub enum Source, "source" {
         /// The move follows an existing plan.
         Plan = "plan",
@@ -30,6 +31,14 @@ pub struct Choice {
     pub planned_tick: Option<u16>,
     /// The number of simulated ticks in this call, which [`Budget::ticks`] limits.
     pub simulated_ticks: u64,
+}
+
+impl From<Move> for Choice {
+    /// A move found by a search that simulates no ticks and makes no forecast. To set the other
+    /// fields, write `Choice { planned_tick, ..player_move.into() }`.
+    fn from(player_move: Move) -> Self {
+        Self { player_move, source: Source::Search, planned_tick: None, simulated_ticks: 0 }
+    }
 }
 
 impl Choice {

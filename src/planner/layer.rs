@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::game::{Move, State, World};
-use crate::search::Generator;
+use crate::search::Random;
 
 /// The distinct states of one tick.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +67,7 @@ impl Layer {
     }
 
     /// Keeps a random sample of at most `len` states.
-    pub fn sample(&mut self, len: usize, random: &mut Generator) {
+    pub fn sample(&mut self, len: usize, random: &mut Random) {
         if self.nodes.len() > len {
             for index in 0..len {
                 let picked = index + random.below(self.nodes.len() - index);

@@ -2,7 +2,7 @@
 //! threats.
 
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::search::{Generator, Problem};
+use crate::search::{Problem, Random};
 
 /// The problem of surviving in a world. The reward of a state is its tick; the score of a finished
 /// game is five times that tick.
@@ -53,7 +53,7 @@ impl Problem for SurvivalProblem<'_> {
 
     /// Draws moves until one is possible, which is usually faster than listing the possible moves.
     #[inline]
-    fn random(&self, state: &State, _: &mut Vec<Move>, random: &mut Generator) -> Move {
+    fn random(&self, state: &State, _: &mut Vec<Move>, random: &mut Random) -> Move {
         loop {
             let player_move = Move::ALL[random.below(Move::ALL.len())];
             if self.is_distinct(state, player_move) {
@@ -65,7 +65,7 @@ impl Problem for SurvivalProblem<'_> {
     /// Draws a random move. While the move leads to an immediate catch, tries the next one in the
     /// cyclic order of [`Move::ALL`]. Returns the drawn move if all moves lead to a catch.
     #[inline]
-    fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
+    fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Random, trial_ticks: &mut u64) -> Move {
         let first = self.random(state, actions, random);
         let cycle = (0..Move::ALL.len()).map(|turn| Move::ALL[(first as usize + turn) % Move::ALL.len()]);
         let safe = cycle.filter(|&player_move| self.is_distinct(state, player_move)).find(|&player_move| {
@@ -97,7 +97,7 @@ mod tests {
     fn random_draws_every_open_move_about_equally_often() {
         let world = world("P..\n.##");
         let (problem, state) = (SurvivalProblem::new(&world), world.start());
-        let mut random = Generator::from_seed(1);
+        let mut random = Random::from_seed(1);
         let mut counts = [0; 5];
         for _ in 0..3000 {
             counts[problem.random(&state, &mut Vec::new(), &mut random) as usize] += 1;
@@ -115,7 +115,7 @@ mod tests {
         for player_move in [Move::Right, Move::Stay, Move::Stay, Move::Stay] {
             world.step_unchecked(&mut state, player_move);
         }
-        let mut random = Generator::from_seed(1);
+        let mut random = Random::from_seed(1);
         for _ in 0..100 {
             let player_move = problem.greedy(&state, &mut Vec::new(), &mut random, &mut 0);
             assert!([Move::Left, Move::Right].contains(&player_move), "{player_move:?}");
@@ -128,7 +128,7 @@ mod tests {
         let mut state = world.start();
         while !state.is_caught() {
             let player_move =
-                SurvivalProblem::new(&world).greedy(&state, &mut Vec::new(), &mut Generator::from_seed(1), &mut 0);
+                SurvivalProblem::new(&world).greedy(&state, &mut Vec::new(), &mut Random::from_seed(1), &mut 0);
             assert_eq!(player_move, Move::Stay);
             world.step_unchecked(&mut state, player_move);
         }

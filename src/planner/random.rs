@@ -3,18 +3,18 @@
 use super::problem::SurvivalProblem;
 use super::{Budget, Choice, Planner, PlannerError, Source};
 use crate::game::{State, World};
-use crate::search::{Generator, Problem};
+use crate::search::{Problem, Random};
 
 /// Plays random moves.
 #[derive(Clone, Debug)]
 pub struct RandomPlanner {
-    random: Generator,
+    random: Random,
 }
 
 impl RandomPlanner {
     /// Creates a planner. `seed` determines its moves.
     pub fn new(seed: u64) -> Self {
-        Self { random: Generator::from_seed(seed) }
+        Self { random: Random::from_seed(seed) }
     }
 }
 

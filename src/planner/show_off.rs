@@ -8,7 +8,7 @@ use super::problem::SurvivalProblem;
 use super::survival_planner::SurvivalPlanner;
 use super::{Budget, Choice, Planner, PlannerError, Source, meter_with_default};
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::search::{BudgetMeter, Generator, Problem};
+use crate::search::{BudgetMeter, Problem, Random};
 use crate::solve::{Outcome, SolverOptions, SurvivalSearch};
 
 const HORIZON_TICKS: usize = 48;
@@ -21,14 +21,14 @@ const RANDOM_TICK_INTERVAL: usize = 6;
 #[derive(Debug)]
 pub struct ShowOffPlanner {
     survival: SurvivalPlanner,
-    random: Generator,
+    random: Random,
 }
 
 impl ShowOffPlanner {
     /// Creates a planner. The `options` apply to the search for a plan. The searches for variations
     /// have default options with seeds derived from `options.seed`.
     pub fn new(options: SolverOptions) -> Self {
-        Self { survival: SurvivalPlanner::new(options), random: Generator::from_seed(options.seed) }
+        Self { survival: SurvivalPlanner::new(options), random: Random::from_seed(options.seed) }
     }
 
     fn vary(&mut self, world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<Vec<Move>> {

@@ -608,7 +608,7 @@ fn is_shallow(value: &Value, levels: usize) -> bool {
 }
 
 fn threats_of(world: &World, state: &State) -> Vec<MessageThreat> {
-    let personality = personality_word(world.rules(), world.personality(state));
+    let personality = personality_word(world.rules(), world.reported_personality(state));
     let threats = world.threats(state).map(|threat| MessageThreat {
         position: threat.position,
         direction: Name::Known(threat.direction),

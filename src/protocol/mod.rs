@@ -31,6 +31,7 @@ pub use mistakes::Mistakes;
 
 /// Maximum nesting depth of JSON, as in `serde_json`. Without a limit, the recursive code that
 /// builds and drops values could overflow the stack.
+#[doc(hidden)]
 pub const MAX_JSON_DEPTH: usize = 127;
 
 /// The error for an invalid message or trace.
@@ -90,6 +91,7 @@ const PARSER_TEXT_MAX_CHARS: usize = 300;
 
 /// Formats a parser error, shortened if it is long. If the error is on line 1, omits the line
 /// number, and for a data error ([`serde_json::Error::is_data`]) the column too.
+#[doc(hidden)]
 pub fn parser_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let (reason, column) = match text.rsplit_once(" at line ") {
@@ -163,6 +165,7 @@ fn without_lone_surrogates(json: &str) -> Option<String> {
 ///
 /// # Panics
 /// If the value cannot be serialised.
+#[doc(hidden)]
 pub fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("the value can be serialised as JSON")
 }
@@ -307,6 +310,7 @@ fn parse_line<'a, T: Deserialize<'a>>(
 
 /// Writes one value as a line of compact JSON. Fails if the writer fails or if the value cannot be
 /// serialised.
+#[doc(hidden)]
 pub fn write_line(mut writer: impl Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut writer, value)?;
     writer.write_all(b"\n")
@@ -405,7 +409,7 @@ pub struct TraceTick {
 impl TraceTick {
     /// Creates the trace line of a state, without actions.
     pub fn of_state(world: &World, state: &State) -> Self {
-        let personality = world.personality(state);
+        let personality = world.reported_personality(state);
         let threat =
             |threat: Threat| TraceThreat { position: threat.position, direction: threat.direction, personality };
         Self {

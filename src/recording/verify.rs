@@ -327,7 +327,7 @@ impl Replay {
 
     fn threat_difference(&self, threat: usize, place: usize, found: &MessageThreat) -> Option<Difference> {
         let expected = self.world.threat(&self.state, threat);
-        let personality = personality_word(self.world.rules(), self.world.personality(&self.state));
+        let personality = personality_word(self.world.rules(), self.world.reported_personality(&self.state));
         let direction = Name::Known(expected.direction);
         // For speed, a path is formatted only if a field differs.
         let same = expected.position == found.position

@@ -158,7 +158,6 @@ pub struct BudgetMeter {
     next_check: u64,
     interval_ticks: u64,
     steps: usize,
-    is_patient: bool,
     ending: Option<StopReason>,
 }
 
@@ -181,7 +180,6 @@ impl BudgetMeter {
             next_check: 0,
             interval_ticks: Self::INTERVAL_FIRST_TICKS,
             steps: 0,
-            is_patient: false,
             ending: None,
         }
     }
@@ -230,10 +228,9 @@ impl BudgetMeter {
     /// alone.
     ///
     /// # Errors
-    /// [`StopReason::Deadline`] if a check finds that the deadline is reached, unless the meter is
-    /// patient (see [`set_patient`](Self::set_patient)).
+    /// [`StopReason::Deadline`] if a check finds that the deadline is reached.
     #[inline]
-    pub fn step(&mut self, steps: usize) -> Result<(), StopReason> {
+    pub(crate) fn step(&mut self, steps: usize) -> Result<(), StopReason> {
         self.steps += steps;
         if self.steps < Self::STEPS_MAX { Ok(()) } else { self.check_deadline() }
     }
@@ -246,12 +243,7 @@ impl BudgetMeter {
             return Ok(());
         }
         self.ending = self.ending.or(Some(StopReason::Deadline));
-        if self.is_patient { Ok(()) } else { Err(StopReason::Deadline) }
-    }
-
-    /// Sets whether [`step`](Self::step) ignores the deadline, for work that must be completed.
-    pub fn set_patient(&mut self, is_patient: bool) {
-        self.is_patient = is_patient;
+        Err(StopReason::Deadline)
     }
 
     fn adapt_interval(&mut self, elapsed: Duration) {
@@ -265,12 +257,13 @@ impl BudgetMeter {
 
     /// Adds ticks that were simulated without checking the limits, such as trial steps of a policy.
     #[inline]
-    pub fn add_ticks(&mut self, ticks: u64) {
+    pub(crate) fn add_ticks(&mut self, ticks: u64) {
         self.ticks += ticks;
     }
 
     /// Adds the ticks of a nested search. The time from the last check to the next one does not
     /// count as a stall.
+    #[doc(hidden)]
     pub fn add_search(&mut self, ticks: u64) {
         self.ticks += ticks;
         if let Some(deadline) = &mut self.deadline {
@@ -283,14 +276,14 @@ impl BudgetMeter {
     /// # Errors
     /// [`StopReason::Evaluations`] if the evaluations are used up.
     #[inline]
-    pub fn check_evaluation(&self) -> Result<(), StopReason> {
+    pub(crate) fn check_evaluation(&self) -> Result<(), StopReason> {
         let is_over = self.budget.evaluations.is_some_and(|most| self.evaluations >= most);
         if is_over { Err(StopReason::Evaluations) } else { Ok(()) }
     }
 
     /// Counts the evaluation of a sequence.
     #[inline]
-    pub fn count_evaluation(&mut self) {
+    pub(crate) fn count_evaluation(&mut self) {
         self.evaluations += 1;
     }
 

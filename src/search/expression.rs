@@ -29,6 +29,7 @@ impl Policy {
 
 /// A component of an expression, without the component that it wraps.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Component {
     /// Follows a policy to a final state or to the horizon, and evaluates the state there.
     Simulate {

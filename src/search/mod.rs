@@ -37,7 +37,7 @@
 //! do not allocate per action.
 //!
 //! ```
-//! use getaway::search::{Budget, Generator, Problem, Search};
+//! use getaway::search::{Budget, Problem, Random, Search};
 //!
 //! /// Ten binary digits; the reward is the number that they form.
 //! struct Digits;
@@ -91,5 +91,5 @@ pub use expression::{Component, Expression, ExpressionError, Policy};
 pub use parse::ParseError;
 #[doc(hidden)]
 pub use problem::fold_seed;
-pub use problem::{Generator, Problem};
+pub use problem::{Problem, Random};
 pub use run::{Line, Search, SearchOutcome};

@@ -1,6 +1,6 @@
 //! The learnt policy of `adapt`: one weight per action code.
 
-use super::problem::Generator;
+use super::problem::Random;
 
 /// Weights are clamped to ± this value, so that their exponentials stay finite and positive.
 const WEIGHT_MAX: f64 = 500.0;
@@ -157,7 +157,7 @@ impl Rollout {
     /// Draws one of the actions added since the last draw, with a probability proportional to
     /// exp(weight + prior weight). Returns its index among these actions.
     #[inline]
-    pub(super) fn draw(&mut self, weights: &Weights, random: &mut Generator, factors: &mut Vec<f64>) -> usize {
+    pub(super) fn draw(&mut self, weights: &Weights, random: &mut Random, factors: &mut Vec<f64>) -> usize {
         let first = self.steps.last().map_or(0, |step| step.end);
         factors.clear();
         factors.extend(
@@ -236,7 +236,7 @@ mod tests {
     fn rollout(played: &[usize], weights: &Weights) -> Rollout {
         (0..10_000)
             .map(|seed| {
-                let mut random = Generator::from_seed(seed);
+                let mut random = Random::from_seed(seed);
                 let mut rollout = Rollout::default();
                 let drawn: Vec<usize> = (0..played.len() as u64)
                     .map(|step| {
@@ -264,7 +264,7 @@ mod tests {
     fn draws_follow_weights_and_priors() {
         let mut weights = Weights::default();
         add(&mut weights, 1, 2.0_f64.ln());
-        let mut random = Generator::from_seed(1);
+        let mut random = Random::from_seed(1);
         let mut counts = [0_u32; 3];
         for _ in 0..40_000 {
             let mut rollout = Rollout::default();

@@ -11,9 +11,9 @@ pub fn fold_seed(seed: u128) -> u64 {
 /// The random number generator PCG XSL 128/64 (MCG) by O'Neill (2014). Equal seeds give equal
 /// numbers on all platforms.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Generator(Pcg64Mcg);
+pub struct Random(Pcg64Mcg);
 
-impl Generator {
+impl Random {
     /// Creates a generator from a seed.
     pub fn from_seed(seed: u64) -> Self {
         Self(Pcg64Mcg::seed_from_u64(seed))
@@ -86,7 +86,7 @@ pub trait Problem {
     /// A uniformly random legal action of the non-final `state`. `actions` is scratch space with
     /// unspecified contents. Override this to draw an action without listing all actions.
     #[inline]
-    fn random(&self, state: &Self::State, actions: &mut Vec<Self::Action>, random: &mut Generator) -> Self::Action {
+    fn random(&self, state: &Self::State, actions: &mut Vec<Self::Action>, random: &mut Random) -> Self::Action {
         actions.clear();
         self.actions(state, actions);
         actions[random.below(actions.len())]
@@ -105,7 +105,7 @@ pub trait Problem {
         &self,
         state: &Self::State,
         actions: &mut Vec<Self::Action>,
-        random: &mut Generator,
+        random: &mut Random,
         _trial_ticks: &mut u64,
     ) -> Self::Action {
         self.random(state, actions, random)

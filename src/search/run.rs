@@ -4,7 +4,7 @@
 use super::adapter::{AdaptOptions, Adapter};
 use super::budget::{Budget, BudgetMeter, StopReason};
 use super::expression::{Component, Expression, Policy};
-use super::problem::{Generator, Problem};
+use super::problem::{Problem, Random};
 use super::tree::{TREE_NODES_MAX, Tree};
 
 /// A sequence of actions and its reward.
@@ -63,7 +63,7 @@ impl<A: Copy> Record<A> {
 #[derive(Clone)]
 pub struct Search<A> {
     expression: Expression,
-    pub(super) random: Generator,
+    pub(super) random: Random,
     pub(super) best: Record<A>,
     pub(super) records: Vec<Record<A>>,
     trees: Vec<Tree<A>>,
@@ -79,7 +79,7 @@ impl<A: Copy + Eq> Search<A> {
         let count = expression.components().len();
         Self {
             expression,
-            random: Generator::from_seed(seed),
+            random: Random::from_seed(seed),
             best: Record::new(),
             records: vec![Record::new(); count],
             trees: vec![Tree::new(TREE_NODES_MAX); count],

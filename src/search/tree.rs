@@ -1,6 +1,6 @@
 //! The search tree of one `select`. A full tree stops growing, but still updates its statistics.
 
-use super::problem::Generator;
+use super::problem::Random;
 
 /// Default maximum number of nodes per tree. They take 34 MB if an action has one or two bytes.
 pub(super) const TREE_NODES_MAX: usize = 1 << 20;
@@ -109,7 +109,7 @@ impl<A: Copy + Eq> Tree<A> {
     /// child n_k. Skips explored children; at least one child must be unexplored. Scales rewards to
     /// 0..1 by the range seen in the tree, and breaks ties at random. This is UCB1 (Auer,
     /// Cesa-Bianchi and Fischer 2002, figure 1), where C is sqrt(2).
-    pub(super) fn descend(&mut self, c: f64, random: &mut Generator) -> A {
+    pub(super) fn descend(&mut self, c: f64, random: &mut Random) -> A {
         let node = self.current();
         let first = node.first as usize;
         let children = &self.nodes[first..first + node.count as usize];
@@ -123,7 +123,7 @@ impl<A: Copy + Eq> Tree<A> {
         action
     }
 
-    fn best_child(&self, node: &Node<A>, children: &[Node<A>], c: f64, random: &mut Generator) -> usize {
+    fn best_child(&self, node: &Node<A>, children: &[Node<A>], c: f64, random: &mut Random) -> usize {
         // Not `f64::ln`, because its last bit can differ between platforms.
         let log_visits = libm::log(f64::from(node.visits.max(1)));
         let spread = self.reward_max - self.reward_min;
@@ -208,7 +208,7 @@ mod tests {
     #[test]
     fn every_child_is_visited_once_before_the_best_is_preferred() {
         let mut tree = tree(100);
-        let mut random = Generator::from_seed(1);
+        let mut random = Random::from_seed(1);
         assert!(tree.expand(&[0, 1, 2]));
         let mut counts = [0_u32; 3];
         for visit in 0..3000 {
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn node_is_explored_when_all_children_are() {
         let mut tree = tree(100);
-        let mut random = Generator::from_seed(1);
+        let mut random = Random::from_seed(1);
         tree.expand(&[0, 1]);
         for visit in 0..2 {
             assert!(!tree.is_explored());

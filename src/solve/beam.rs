@@ -16,7 +16,7 @@ use super::options::SolverOptions;
 use super::stepper::Stepper;
 use super::tiles::TileSet;
 use crate::game::{LAST_TICK, Move, State, Style, World};
-use crate::search::{BudgetMeter, Generator};
+use crate::search::{BudgetMeter, Random};
 
 /// Width of the beam, in combinations, in the first rounds of starts. The last value holds for later
 /// rounds, until it begins to double (see [`NARROW_DOUBLINGS`]). Each round uses every [`Feature`]
@@ -112,7 +112,7 @@ struct Stack<const N: usize> {
 pub(super) struct SetBeam<const N: usize> {
     root: State,
     slots: Vec<Slot>,
-    random: Generator,
+    random: Random,
     pace: Pace,
     stack: Stack<N>,
     stepper: Stepper<N>,
@@ -130,7 +130,7 @@ impl<const N: usize> SetBeam<N> {
         Self {
             root: root.clone(),
             slots,
-            random: Generator::from_seed(options.seed),
+            random: Random::from_seed(options.seed),
             pace: Pace::start(start as usize),
             stack: Stack {
                 layers: vec![first],

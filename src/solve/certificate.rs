@@ -11,7 +11,7 @@ use thiserror::Error;
 use super::proof::Step;
 use super::solution::Solution;
 use crate::files::{Object, object};
-use crate::game::{LAST_TICK, Move, Plan, Rules};
+use crate::game::{LAST_TICK, Move, Plan, Rules, World};
 
 const VERSION: u32 = 5;
 
@@ -76,7 +76,13 @@ impl Certificate {
     /// Creates the certificate of a solution for the start of a game. If the solution's bound is
     /// below 2001 and it has no proof, the certificate states that an exhaustive search proves the
     /// bound.
-    pub fn new(rules: &Rules, solution: &Solution) -> Self {
+    ///
+    /// # Panics
+    /// If the solution's line does not reach its final tick from the start.
+    pub fn new(world: &World, solution: &Solution) -> Self {
+        let mut state = world.start();
+        world.play(&mut state, &solution.moves);
+        assert_eq!(state.tick(), solution.final_tick, "the solution of a game from its start");
         let proof = solution.proof.as_ref();
         let end = match proof {
             _ if solution.bound_tick > LAST_TICK => ProofEnd::None,
@@ -84,7 +90,7 @@ impl Certificate {
             _ => ProofEnd::Search,
         };
         Self {
-            rules: *rules,
+            rules: *world.rules(),
             moves: solution.moves.clone(),
             final_tick: solution.final_tick,
             bound_tick: solution.bound_tick,
@@ -149,8 +155,6 @@ fn parse<'de, T: Deserialize<'de>>(line: usize, text: &'de str) -> Result<T, Cer
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::solve::proof::Proof;
-    use crate::solve::solution::Outcome;
 
     fn certificate() -> Certificate {
         let step = Step {
@@ -161,15 +165,14 @@ mod tests {
             joins: vec![(3, 0), (5, 2)],
             known: vec![3, 5, 7, 8],
         };
-        let solution = Solution {
-            outcome: Outcome::Doomed,
+        Certificate {
+            rules: Rules::NO_JUMP,
             moves: vec![Move::Left, Move::Stay],
             final_tick: 11,
             bound_tick: 12,
-            simulated_ticks: 0,
-            proof: Some(Proof { bound_tick: 12, steps: vec![step], ends_with_search: false }),
-        };
-        Certificate::new(&Rules::NO_JUMP, &solution)
+            steps: vec![step],
+            end: ProofEnd::Empty,
+        }
     }
 
     #[test]

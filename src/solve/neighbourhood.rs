@@ -6,18 +6,18 @@ use super::solution::Solution;
 use super::survival::SurvivalSearch;
 use super::tuning::FIRST_WORK;
 use crate::game::{State, World};
-use crate::search::{Budget, BudgetMeter, Generator};
+use crate::search::{Budget, BudgetMeter, Random};
 
 /// A resumable search.
 #[derive(Debug)]
 pub(super) struct NeighbourhoodSearch {
     search: SurvivalSearch,
-    random: Generator,
+    random: Random,
 }
 
 impl NeighbourhoodSearch {
     pub fn new(options: SolverOptions) -> Self {
-        Self { search: SurvivalSearch::new(options), random: Generator::from_seed(options.seed) }
+        Self { search: SurvivalSearch::new(options), random: Random::from_seed(options.seed) }
     }
 
     /// Improves `best`, the longest known line from `root`, until it is optimal or the budget is

@@ -30,7 +30,7 @@ impl SolverOptions {
     /// Returns these options with at most 16 MiB of memory. Budgets of milliseconds need small
     /// layers, because updating all layers after a move and freeing them cannot be interrupted.
     #[must_use]
-    pub fn for_play(self) -> Self {
+    pub(super) fn for_play(self) -> Self {
         Self { memory_max_bytes: self.memory_max_bytes.min(PLAY_MEMORY_MAX_BYTES), ..self }
     }
 }

@@ -1,7 +1,7 @@
 //! Draws the moves of a layer of the survival search.
 
 use crate::game::{Move, State, World};
-use crate::search::Generator;
+use crate::search::Random;
 
 /// After width / `TILE_DIVISOR` + 1 moves to a tile, further moves to the tile are deferred.
 const TILE_DIVISOR: usize = 32;
@@ -81,7 +81,7 @@ impl CandidateSampler {
         self.layer += 1;
         self.known.states = 0;
         if self.shares.is_empty() {
-            self.shares.resize(world.open_tiles(), (0, 0));
+            self.shares.resize(world.open_tile_count(), (0, 0));
         }
         let entries = 2 * count.min(width);
         if self.known.entries.len() < entries {
@@ -94,7 +94,7 @@ impl CandidateSampler {
     }
 
     #[inline]
-    pub fn draw(&mut self, world: &World, frontier: &[State], random: &mut Generator) -> Option<Node> {
+    pub fn draw(&mut self, world: &World, frontier: &[State], random: &mut Random) -> Option<Node> {
         loop {
             let Candidates { nodes, deferred, drawn, count } = &mut self.candidates;
             if drawn == count {

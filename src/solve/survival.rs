@@ -20,7 +20,7 @@ use super::root::{Progress, Root};
 use super::sampler::{CandidateSampler, Node};
 use super::solution::{Outcome, Solution};
 use crate::game::{LAST_TICK, Move, State, World};
-use crate::search::{Budget, BudgetMeter, Generator};
+use crate::search::{Budget, BudgetMeter, Random};
 
 const BEAM_WIDTH_MIN: usize = 1;
 /// Minimum number of ticks by which the search backtracks. A new layer is a *checkpoint* if its depth
@@ -95,7 +95,7 @@ struct Tail {
 #[derive(Debug)]
 pub(crate) struct SurvivalSearch {
     options: SolverOptions,
-    random: Generator,
+    random: Random,
     root: Option<Root>,
     tree: Tree,
     sampler: CandidateSampler,
@@ -122,7 +122,7 @@ impl SurvivalSearch {
         let (width, backtrack_ticks) = (BEAM_WIDTH_MIN, BACKTRACK_TICKS_MIN);
         Self {
             options,
-            random: Generator::from_seed(options.seed),
+            random: Random::from_seed(options.seed),
             root: None,
             tree: Tree::default(),
             sampler: CandidateSampler::default(),

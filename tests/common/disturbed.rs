@@ -7,7 +7,7 @@ use getaway::game::{Action, Direction, LAST_TICK, Layout, Move, Position, Rules,
 use getaway::inference::variant;
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::protocol::{GameMessage, Name};
-use getaway::search::Generator;
+use getaway::search::Random;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
@@ -51,7 +51,7 @@ impl Maps {
         Self { known }
     }
 
-    pub fn draw(&self, random: &mut Generator) -> (String, Layout) {
+    pub fn draw(&self, random: &mut Random) -> (String, Layout) {
         if random.below(2) == 0 {
             return self.known[random.below(self.known.len())].clone();
         }
@@ -59,7 +59,7 @@ impl Maps {
             return hall(random);
         }
         let kind = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City][random.below(3)];
-        let side = |random: &mut Generator| {
+        let side = |random: &mut Random| {
             let most = if random.below(6) == 0 { 45 } else { 12 };
             9 + 2 * random.below(most) as i32
         };
@@ -77,7 +77,7 @@ impl Maps {
 }
 
 /// A square hall without walls. The largest has 64 * 64 open tiles, the maximum for a map.
-fn hall(random: &mut Generator) -> (String, Layout) {
+fn hall(random: &mut Random) -> (String, Layout) {
     let side = [24, 32, 48, 64][random.below(4)];
     let mut drawing: Vec<Vec<u8>> = vec![vec![b'.'; side]; side];
     let threats = [6, 20, 60][random.below(3)];
@@ -92,7 +92,7 @@ fn hall(random: &mut Generator) -> (String, Layout) {
     (format!("hall of {side} with {threats}"), Layout::parse(&rows.join("\n")).expect("a drawing"))
 }
 
-pub fn draw_disturbances(random: &mut Generator) -> Vec<(u16, Disturbance)> {
+pub fn draw_disturbances(random: &mut Random) -> Vec<(u16, Disturbance)> {
     let mut drawn: Vec<(u16, Disturbance)> = (0..1 + random.below(4))
         .map(|_| (1 + random.below(1900) as u16, DISTURBANCES[random.below(DISTURBANCES.len())]))
         .collect();
@@ -104,7 +104,7 @@ pub struct Server {
     layout: Layout,
     world: World,
     pub state: State,
-    random: Generator,
+    random: Random,
     /// The index of a threat that does not move, and the tick from which it may move again.
     frozen: Option<(usize, u16)>,
     /// A threat's index, the style to report for it, and the tick in which its true style returns.
@@ -112,7 +112,7 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn new(layout: Layout, rules: &Rules, random: Generator) -> Self {
+    pub fn new(layout: Layout, rules: &Rules, random: Random) -> Self {
         let world = World::new(&layout, rules).expect("a map within the limits");
         Self { layout, state: world.start(), world, random, frozen: None, renamed: None }
     }
@@ -135,7 +135,7 @@ impl Server {
         message
     }
 
-    fn set_threats(&mut self, change: impl FnOnce(&Layout, Position, &mut [Threat], &mut Generator)) {
+    fn set_threats(&mut self, change: impl FnOnce(&Layout, Position, &mut [Threat], &mut Random)) {
         let player = self.world.player(&self.state);
         let mut threats: Vec<Threat> = self.world.threats(&self.state).collect();
         change(&self.layout, player, &mut threats, &mut self.random);

@@ -101,8 +101,8 @@ fn largest_map_takes_little_memory_and_time() {
     let start = thread_time();
     let (world, allocated) = measure(|| World::new(&hall(), &Rules::BLITZ_2025).expect("a map"));
     let time = thread_time() - start;
-    println!("hall of {} tiles: {allocated:?}, {time:?}", world.open_tiles());
-    assert_eq!(world.open_tiles(), 4096);
+    println!("hall of {} tiles: {allocated:?}, {time:?}", world.open_tile_count());
+    assert_eq!(world.open_tile_count(), 4096);
     assert!(allocated.peak_bytes < MAX_HALL_BYTES, "{allocated:?}");
     assert!(time < MAX_HALL_TIME * SLOWDOWN, "building the hall took {time:?}");
 }

@@ -405,7 +405,7 @@ fn numbers_that_are_not_a_state_are_refused() {
     assert_eq!(error(0, 3000), "tick 3000: expected 1 to 2001");
     assert_eq!(error(0, -1), "tick -1: expected 1 to 2001");
     assert_eq!(error(1, 9), "ticks since the threats moved 9: expected the number that follows from the tick");
-    assert_eq!(error(2, 9), "(9, 0) is not an open tile");
+    assert_eq!(error(2, 9), "the player's position (9, 0) is not an open tile");
     assert_eq!(error(Shape::STATE_HEADER + 2, 4), "direction 4: expected 0 to 3");
     assert_eq!(error(Shape::STATE_HEADER + 3, 5), "style 5: expected that of the map's threat");
     assert_eq!(error(Shape::STATE_HEADER + 5, 3), "kind of remembered position 3: expected 0 to 2");

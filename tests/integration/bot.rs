@@ -10,7 +10,7 @@ use getaway::bot::{Bot, BotError, BotOptions, Decision};
 use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, Rules, State, Style, Threat, World};
 use getaway::planner::Source;
 use getaway::protocol::{GameMessage, Name};
-use getaway::search::{Budget, Generator, Installed, ManualTimeSource, TimeSource, install};
+use getaway::search::{Budget, Installed, ManualTimeSource, Random, TimeSource, install};
 
 fn options(planner: &str, rules: &Rules, seed: u64) -> BotOptions {
     BotOptions {
@@ -117,7 +117,7 @@ fn see_through_tiles_are_discovered_in_time() {
 fn late_command_is_a_tick_without_a_command() {
     let mut late_commands = 0;
     for map in our_maps() {
-        let mut random = Generator::from_seed(7);
+        let mut random = Random::from_seed(7);
         let (mut server, mut bot) = (FakeServer::new(&map.layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
         while !server.is_over() {
             let decision = bot.next_action(&server.message()).unwrap();
@@ -134,7 +134,7 @@ fn late_command_is_a_tick_without_a_command() {
 fn missed_messages_do_not_cause_mispredictions() {
     let mut gaps = 0;
     for map in our_maps() {
-        let mut random = Generator::from_seed(8);
+        let mut random = Random::from_seed(8);
         let (mut server, mut bot) = (FakeServer::new(&map.layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
         while !server.is_over() {
             let decision = bot.next_action(&server.message()).unwrap();
@@ -261,7 +261,7 @@ enum DroppedMessages {
 /// threat by one tile in tick 500 if a neighbouring tile is free. Drops messages as `dropped` says.
 /// Returns the final tick.
 fn play_against_lying_server(layout: &Layout, planner: &str, dropped: DroppedMessages, seed: u64) -> u16 {
-    let mut random = Generator::from_seed(seed);
+    let mut random = Random::from_seed(seed);
     let mut draw = |count: usize| random.below(count);
     let (misreported, shifted) = (draw(layout.threats.len()), draw(layout.threats.len()));
     let reported = layout.threats[misreported].style;

@@ -19,7 +19,7 @@ use getaway::bot::{Bot, BotOptions, Decision};
 use getaway::game::{Direction, LAST_TICK, Layout, Move, Position, Rules, State, Style, Threat, World};
 use getaway::protocol::{GameMessage, Name};
 use getaway::search::Budget;
-use getaway::search::Generator;
+use getaway::search::Random;
 
 const SEED: u64 = 2025;
 /// Limit on the simulated ticks per decision: enough for a plan on most maps, but not on all.
@@ -115,14 +115,14 @@ struct ScriptedGame {
     world: World,
     state: State,
     bot: Bot,
-    random: Generator,
+    random: Random,
     record: Vec<u8>,
 }
 
 impl ScriptedGame {
     fn new(layout: &Layout, planner: &str, script: Script) -> Self {
         let mut layout = layout.clone();
-        let mut random = Generator::from_seed(SEED);
+        let mut random = Random::from_seed(SEED);
         if script == Script::Water {
             flood(&mut layout, &mut random);
         }
@@ -253,7 +253,7 @@ impl ScriptedGame {
     }
 }
 
-fn flood(layout: &mut Layout, random: &mut Generator) {
+fn flood(layout: &mut Layout, random: &mut Random) {
     for position in layout.open_positions().collect::<Vec<_>>() {
         if position != layout.player && random.below(12) == 0 {
             layout.set_tile(position, getaway::game::Tile::SeeThrough);

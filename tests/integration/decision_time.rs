@@ -13,7 +13,7 @@ use getaway::game::{LAST_TICK, Layout, MAX_THREATS, Position, Rules, Spawn, Styl
 use getaway::inference::variant;
 use getaway::map::{GeneratorKind, GeneratorOptions, MAX_SIDE, generate_nth};
 use getaway::planner::{by_name, names};
-use getaway::search::{Budget, Generator, TimeSource, install};
+use getaway::search::{Budget, Random, TimeSource, install};
 use getaway::solve::{Solver, SolverOptions};
 
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
@@ -125,7 +125,7 @@ impl fmt::Display for DecisionTimes {
 }
 
 fn play(seed: u64, maps: &Maps, kept: &mut Option<Bot>, report: &mut DecisionTimes) {
-    let mut random = Generator::from_seed(seed);
+    let mut random = Random::from_seed(seed);
     let (map, layout) = maps.draw(&mut random);
     let budget = BUDGETS[random.below(2)];
     let rules = if random.below(2) == 0 { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
@@ -134,7 +134,7 @@ fn play(seed: u64, maps: &Maps, kept: &mut Option<Bot>, report: &mut DecisionTim
     let truth = Rules { no_jump: rules.no_jump, ..truth };
     let goes_on = random.below(2) == 0;
     let mut disturbances = draw_disturbances(&mut random);
-    let new_bot = |random: &mut Generator| {
+    let new_bot = |random: &mut Random| {
         Bot::new(BotOptions {
             budget: Budget::time(budget),
             rules,
@@ -194,7 +194,7 @@ fn play(seed: u64, maps: &Maps, kept: &mut Option<Bot>, report: &mut DecisionTim
 fn longest_decision(layout: &Layout, at: u16, budget: Duration) -> Duration {
     let options = BotOptions { budget: Budget::time(budget), ..BotOptions::default() };
     let mut bot = Bot::new(options).expect("options");
-    let mut server = Server::new(layout.clone(), &Rules::BLITZ_2025, Generator::from_seed(at.into()));
+    let mut server = Server::new(layout.clone(), &Rules::BLITZ_2025, Random::from_seed(at.into()));
     let mut longest = Duration::ZERO;
     while !server.state.is_over() && server.tick() < at + 50 {
         if server.tick() == at {

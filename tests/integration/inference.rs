@@ -7,7 +7,7 @@ use getaway::game::{LAST_TICK, Layout, Move, PhaseClocks, Position, Rules, State
 use getaway::inference::{Findings, Learner, Parameter, Sight, StyleWord, first_direction, variant};
 use getaway::map::{Map, MapLibrary};
 use getaway::protocol::{GameMessage, Name};
-use getaway::search::{Budget, Generator};
+use getaway::search::{Budget, Random};
 use getaway::solve::{Solver, SolverOptions};
 
 const MAPS: [&str; 4] = ["roundabout", "old-town", "harbour", "market-square"];
@@ -347,7 +347,7 @@ fn words_of_a_server_are_told_apart_by_all_games() {
         let worlds = names.map(|name| World::new(&library.find(name).unwrap().layout, &rules).unwrap());
         let mut games = Vec::new();
         for (world, seed) in worlds.iter().cycle().zip(0..6) {
-            let mut random = Generator::from_seed(seed);
+            let mut random = Random::from_seed(seed);
             games.push((world, (0..LAST_TICK).map(|_| Move::ALL[random.below(5)]).collect::<Vec<Move>>()));
         }
         let mut learner = Learner::new(&Rules::BLITZ_2025);
@@ -381,7 +381,7 @@ fn short_games_leave_words_open() {
         truth.wire.style_names = StyleNames::Unknown;
         let map = library.find(name).expect("a bundled map");
         let world = World::new(&map.layout, &truth).expect("a map");
-        let mut random = Generator::from_seed(walk);
+        let mut random = Random::from_seed(walk);
         let ticks = [30, 74, 100, 200, 400][seed as usize % 5];
         let moves: Vec<Move> = (0..ticks).map(|_| Move::ALL[random.below(5)]).collect();
         let mut learner = Learner::new(&Rules::BLITZ_2025);

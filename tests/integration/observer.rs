@@ -3,14 +3,14 @@
 
 use crate::common::our_maps;
 use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, World, WorldBuilder};
-use getaway::search::Generator;
+use getaway::search::Random;
 use serde_json::{Value, json};
 
 fn for_each_tick(mut see: impl FnMut(&World, &State, Move, &State)) {
     for map in our_maps() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
         for seed in 0..4 {
-            let mut random = Generator::from_seed(seed);
+            let mut random = Random::from_seed(seed);
             let mut state = world.start();
             while !state.is_over() {
                 let moves: Vec<Move> = world.legal_moves(&state).collect();
@@ -79,7 +79,7 @@ fn empty_grid_is_rejected() {
 
 fn assert_same_game(one: &World, other: &World) {
     assert_eq!(one.layout(), other.layout());
-    let mut random = Generator::from_seed(5);
+    let mut random = Random::from_seed(5);
     let (mut state, mut twin) = (one.start(), other.start());
     while !state.is_over() {
         let moves: Vec<Move> = one.legal_moves(&state).collect();
@@ -167,7 +167,7 @@ fn world_built_in_slices_equals_one_built_at_once() {
             slices += 1;
         }
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
-        assert_eq!(slices, world.open_tiles().div_ceil(128));
+        assert_eq!(slices, world.open_tile_count().div_ceil(128));
         assert_same_game(&builder.finish(), &world);
         assert_same_game(&WorldBuilder::new(&map.layout, &Rules::BLITZ_2025).unwrap().finish(), &world);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use getaway::game::{LAST_TICK, Layout, Rules, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
-use getaway::search::{Budget, Generator, ManualTimeSource, TimeSource, install};
+use getaway::search::{Budget, ManualTimeSource, Random, TimeSource, install};
 use getaway::solve::{Certificate, Solution, Solver, SolverOptions};
 use getaway_verifier::verify;
 
@@ -41,7 +41,7 @@ fn restore(world: &World, seed: u64, mut bytes: &[u8]) -> std::io::Result<Solver
 }
 
 fn certificate(world: &World, solution: &Solution) -> Certificate {
-    Certificate::new(world.rules(), solution)
+    Certificate::new(world, solution)
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn search_in_pieces_gives_the_answer_of_an_uncut_one_on_many_maps() {
 
 /// Compares cut searches with uncut ones. Returns the number of doomed maps and of cuts.
 fn check_pieces(maps: u64) -> (usize, usize) {
-    let mut random = Generator::from_seed(5);
+    let mut random = Random::from_seed(5);
     let (mut doomed, mut cuts) = (0, 0);
     for (index, (layout, world)) in worlds(maps).enumerate() {
         let whole = solver().solve(&world, &world.start(), Budget::ticks(3_000_000));
@@ -103,7 +103,7 @@ fn search_is_saved_wherever_the_time_is_up_many_times() {
 
 /// Cuts searches into at most `pieces`. Returns the number of cuts.
 fn check_cuts(pieces: u64) -> usize {
-    let mut random = Generator::from_seed(11);
+    let mut random = Random::from_seed(11);
     let mut cuts = 0;
     for (index, (_, world)) in worlds(10).enumerate() {
         let mut solver = solver();
@@ -206,7 +206,7 @@ fn proof_from_forged_sets_is_refused() {
 #[test]
 fn damaged_searches_are_refused_or_do_no_harm() {
     let (_, world, bytes) = undecided();
-    let mut random = Generator::from_seed(9);
+    let mut random = Random::from_seed(9);
     let header = 4096;
     let (mut refused, mut solved) = (0, 0);
     for number in 0..120 {

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use getaway::search::{
-    Budget, Component, Expression, Generator, Installed, Line, ManualTimeSource, Policy, Problem, Search,
-    SearchOutcome, StopReason, TimeSource, install,
+    Budget, Component, Expression, Installed, Line, ManualTimeSource, Policy, Problem, Random, Search, SearchOutcome,
+    StopReason, TimeSource, install,
 };
 
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl Problem for Tree {
         }
     }
 
-    fn greedy(&self, state: &Vec<u8>, actions: &mut Vec<u8>, _: &mut Generator, _: &mut u64) -> u8 {
+    fn greedy(&self, state: &Vec<u8>, actions: &mut Vec<u8>, _: &mut Random, _: &mut u64) -> u8 {
         actions.clear();
         self.actions(state, actions);
         *actions.last().expect("not final")
@@ -185,7 +185,7 @@ impl Problem for Guided {
         f64::from(distance)
     }
 
-    fn greedy(&self, _: &(u32, bool), _: &mut Vec<bool>, _: &mut Generator, _: &mut u64) -> bool {
+    fn greedy(&self, _: &(u32, bool), _: &mut Vec<bool>, _: &mut Random, _: &mut u64) -> bool {
         let calls = self.0.get();
         self.0.set(calls + 1);
         calls >= 10

@@ -18,7 +18,7 @@ use getaway::game::{Clock, Layout, Move, Mover, Position, Rules, Spawn, State, S
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::planner::{ObservedThreat, Planner, SmitsimaxRules, by_name};
 use getaway::protocol::{GameMessage, MessageThreat, Name};
-use getaway::search::{Budget, Generator};
+use getaway::search::{Budget, Random};
 use getaway_runs::stats::{WinDrawLoss, sign_test};
 
 /// Games start in this tick, with all threats at their spawns. It is the first tick in which
@@ -150,7 +150,7 @@ impl HunterGame {
         let streets = Streets::new(layout);
         // The seed depends only on the map, so hunters wake in the same ticks in compared games.
         let crossings = streets.crossings.iter().map(|&tile| u64::from(tile));
-        let mut random = Generator::from_seed(crossings.fold(0, |seed, tile| seed.wrapping_mul(31) + tile));
+        let mut random = Random::from_seed(crossings.fold(0, |seed, tile| seed.wrapping_mul(31) + tile));
         let tiles = hunters.iter().filter_map(|threat| streets.graph.tile(threat.position));
         let hunters = tiles.map(|tile| Hunting {
             tile,

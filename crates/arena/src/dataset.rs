@@ -25,7 +25,7 @@ use getaway::batch::{Batch, Shape};
 use getaway::game::{Move, State, World};
 use getaway::planner::{PlannerError, PlannerSpec};
 use getaway::protocol::to_json;
-use getaway::search::{Budget, Generator};
+use getaway::search::{Budget, Random};
 use getaway::solve::{Outcome, SolverOptions, judge_moves};
 use getaway_runs::{BUILD, FileKind, Jobs, Journal, JournalError, WorkerError, Workers, fnv};
 
@@ -317,7 +317,7 @@ impl Dataset {
 
     fn play(&self, number: u64) -> Result<Game, DatasetError> {
         let options = &self.series.options;
-        let mut random = Generator::from_seed(fnv(&[&number.to_le_bytes(), &options.seed.to_le_bytes()]));
+        let mut random = Random::from_seed(fnv(&[&number.to_le_bytes(), &options.seed.to_le_bytes()]));
         let (map, planner) = (random.below(self.series.maps.len()), random.below(options.planners.len()));
         let world = &self.series.maps[map].world;
         let mut player = self.planners[planner].build(random.next_u64());

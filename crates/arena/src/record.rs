@@ -30,7 +30,7 @@ impl SourceCounts {
         match source {
             Source::Plan => self.plan += 1,
             Source::Search => self.search += 1,
-            Source::Fallback => self.fallback += 1,
+            _ => self.fallback += 1,
         }
     }
 }

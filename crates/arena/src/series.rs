@@ -20,7 +20,7 @@ use getaway::bot::{BotOptions, OptionsError};
 use getaway::game::{Layout, POINTS_PER_TICK, Rules, World};
 use getaway::map::Map;
 use getaway::planner::PlannerSpecError;
-use getaway::search::{Budget, Generator};
+use getaway::search::{Budget, Random};
 use getaway::solve::solve;
 use getaway_runs::{Jobs, WorkerError, Workers, fnv};
 
@@ -198,7 +198,7 @@ impl Series {
     pub fn seed(&self, map: usize, sample: u32) -> u64 {
         let name = self.maps[map].name.as_bytes();
         let hash = fnv(&[name, &sample.to_le_bytes(), &self.options.seed.to_le_bytes()]);
-        Generator::from_seed(hash).next_u64() >> (u64::BITS - SEED_BITS)
+        Random::from_seed(hash).next_u64() >> (u64::BITS - SEED_BITS)
     }
 
     /// Plays the missing games on `threads` threads (at least one) until all are played, `stop` is

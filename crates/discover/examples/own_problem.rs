@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
 
-use getaway::search::{Budget, Expression, Generator, Problem, Search};
+use getaway::search::{Budget, Expression, Problem, Random, Search};
 use getaway_discover::{Budgets, Discovery, Distribution, DistributionBank, Settings, Vocabulary};
 
 /// The knapsack problem: take or leave one item after another. An item is a pair (weight, value).
@@ -44,7 +44,7 @@ impl Distribution for RandomKnapsacks {
     type Problem = Knapsack;
 
     fn draw(&self, number: u64) -> Knapsack {
-        let mut random = Generator::from_seed(number);
+        let mut random = Random::from_seed(number);
         Knapsack((0..40).map(|_| (1 + random.below(100) as u32, 1 + random.below(100) as u32)).collect())
     }
 

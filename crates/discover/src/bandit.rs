@@ -156,7 +156,7 @@ impl Bandit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::search::Generator;
+    use getaway::search::Random;
     use std::convert::Infallible;
 
     use crate::seed::mix;
@@ -168,12 +168,12 @@ mod tests {
 
     impl Synthetic {
         fn new(arms: usize, seed: u64) -> Self {
-            let mut random = Generator::from_seed(mix(&[seed, 1]));
+            let mut random = Random::from_seed(mix(&[seed, 1]));
             Self { means: (0..arms).map(|_| 0.2 + 0.6 * random.unit()).collect(), seed }
         }
 
         fn play(&self, arm: usize, play: u64) -> f64 {
-            let noise = Generator::from_seed(mix(&[self.seed, 2, arm as u64, play])).unit();
+            let noise = Random::from_seed(mix(&[self.seed, 2, arm as u64, play])).unit();
             self.means[arm] + 0.4 * (noise - 0.5)
         }
 

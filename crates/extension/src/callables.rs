@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
 use getaway::game::{Move, State, World};
-use getaway::planner::{Choice, Model, Planner, PlannerError, PlannerFactory, PlannerHost, PlannerSpec, Source};
+use getaway::planner::{Choice, Model, Planner, PlannerError, PlannerFactory, PlannerHost, PlannerSpec};
 use getaway::search::Budget;
 
 use crate::convert::{PythonError, is_interruption, library_error, type_name};
@@ -237,7 +237,7 @@ impl Planner for PythonPlanner {
         let number = self.number.clone()?;
         let player_move =
             Python::attach(|py| self.ask(py, number, world, state).map_err(|error| self.callable.failure(py, error)))?;
-        Ok(Choice { player_move, source: Source::Search, planned_tick: None, simulated_ticks: 0 })
+        Ok(player_move.into())
     }
 }
 

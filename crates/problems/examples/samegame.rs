@@ -38,7 +38,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use getaway::search::{Budget, Expression, Generator, Policy, Search};
+use getaway::search::{Budget, Expression, Policy, Random, Search};
 use getaway_problems::nested::{Memory, nested, nested_over};
 use getaway_problems::samegame::lanes;
 use getaway_problems::samegame::{Board, Group, SameGame, Tabu, Until};
@@ -154,14 +154,14 @@ fn score(options: &Options, game: &SameGame, seed: u64) -> f64 {
             outcome.best.map_or(0.0, |line| line.reward)
         }
         &Method::Nested { level, memory } => {
-            let mut random = Generator::from_seed(seed);
+            let mut random = Random::from_seed(seed);
             match options.rollouts {
                 Rollouts::Policy(policy) if options.has_lanes => {
                     f64::from(lanes::nested(game, level, policy, memory, seed))
                 }
                 Rollouts::Policy(policy) => nested(game, game.start(), level, policy, memory, &mut random),
                 Rollouts::Tabu(tabu) => {
-                    let rollout = |board: &mut Board, random: &mut Generator, played: &mut Vec<Group>| {
+                    let rollout = |board: &mut Board, random: &mut Random, played: &mut Vec<Group>| {
                         game.play_with_tabu(board, tabu, random, played);
                     };
                     nested_over(game, game.start(), level, &rollout, memory, &mut random)

@@ -7,7 +7,7 @@
 //!
 //! Bit masks store dots and lines by direction, so one lookup examines nine consecutive points.
 
-use getaway::search::{Generator, Problem};
+use getaway::search::{Problem, Random};
 
 use crate::distribution::Distribution;
 
@@ -274,7 +274,7 @@ impl Problem for Morpion {
         f64::from(board.played)
     }
 
-    fn random(&self, board: &Board, _: &mut Vec<Move>, random: &mut Generator) -> Move {
+    fn random(&self, board: &Board, _: &mut Vec<Move>, random: &mut Random) -> Move {
         board.legal[random.below(board.legal_count)]
     }
 

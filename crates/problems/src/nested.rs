@@ -1,6 +1,6 @@
 //! A direct implementation of nested Monte Carlo search, to compare with the search grammar.
 
-use getaway::search::{Generator, Policy, Problem};
+use getaway::search::{Policy, Problem, Random};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
@@ -18,9 +18,9 @@ pub fn nested<P: Problem>(
     level: usize,
     policy: Policy,
     memory: Memory,
-    random: &mut Generator,
+    random: &mut Random,
 ) -> f64 {
-    let rollout = |state: &mut P::State, random: &mut Generator, played: &mut Vec<P::Action>| {
+    let rollout = |state: &mut P::State, random: &mut Random, played: &mut Vec<P::Action>| {
         let mut actions = Vec::new();
         if policy == Policy::Greedy {
             problem.begin_greedy(state);
@@ -42,9 +42,9 @@ pub fn nested_over<P: Problem>(
     problem: &P,
     state: &P::State,
     level: usize,
-    rollout: &impl Fn(&mut P::State, &mut Generator, &mut Vec<P::Action>),
+    rollout: &impl Fn(&mut P::State, &mut Random, &mut Vec<P::Action>),
     memory: Memory,
-    random: &mut Generator,
+    random: &mut Random,
 ) -> f64 {
     Nested { problem, rollout, memory }.search(&mut state.clone(), level, random, &mut Vec::new())
 }
@@ -55,9 +55,9 @@ struct Nested<'a, P, R> {
     memory: Memory,
 }
 
-impl<P: Problem, R: Fn(&mut P::State, &mut Generator, &mut Vec<P::Action>)> Nested<'_, P, R> {
+impl<P: Problem, R: Fn(&mut P::State, &mut Random, &mut Vec<P::Action>)> Nested<'_, P, R> {
     /// Plays to the end of the game, appends the actions to `played`, and returns the reward.
-    fn search(&self, state: &mut P::State, level: usize, random: &mut Generator, played: &mut Vec<P::Action>) -> f64 {
+    fn search(&self, state: &mut P::State, level: usize, random: &mut Random, played: &mut Vec<P::Action>) -> f64 {
         let problem = self.problem;
         if level == 0 {
             (self.rollout)(state, random, played);
@@ -105,14 +105,8 @@ mod tests {
             for seed in 0..3 {
                 let mut search = Search::new(expression.parse().expect("an expression"), seed);
                 let outcome = search.run(&morpion, &start, Budget::passes(1));
-                let reward = nested(
-                    &morpion,
-                    &start,
-                    level,
-                    Policy::Random,
-                    Memory::BestSequence,
-                    &mut Generator::from_seed(seed),
-                );
+                let reward =
+                    nested(&morpion, &start, level, Policy::Random, Memory::BestSequence, &mut Random::from_seed(seed));
                 assert_eq!(Some(reward), outcome.best.map(|line| line.reward), "level {level}, seed {seed}");
             }
         }
@@ -123,7 +117,7 @@ mod tests {
         let morpion = Morpion::named("4D").expect("a variant");
         let mean = |memory| {
             let reward =
-                |seed| nested(&morpion, &morpion.start(), 1, Policy::Random, memory, &mut Generator::from_seed(seed));
+                |seed| nested(&morpion, &morpion.start(), 1, Policy::Random, memory, &mut Random::from_seed(seed));
             (0..60).map(reward).sum::<f64>() / 60.0
         };
         assert!(mean(Memory::BestSequence) > mean(Memory::None) + 0.5);

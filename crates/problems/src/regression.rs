@@ -5,7 +5,7 @@
 //! St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player Games*, section
 //! IV-B).
 
-use getaway::search::{Generator, Problem};
+use getaway::search::{Problem, Random};
 
 use crate::distribution::Distribution;
 
@@ -130,7 +130,7 @@ impl Regression {
     /// A random problem, and a formula that solves it. The values at the points are within ±100 and
     /// not all equal.
     pub fn random(seed: u64) -> (Self, Vec<Symbol>) {
-        let mut random = Generator::from_seed(seed);
+        let mut random = Random::from_seed(seed);
         let any = Self::of(|x| x);
         loop {
             let mut formula = Formula::EMPTY;

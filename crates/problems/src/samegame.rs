@@ -12,7 +12,7 @@
 
 pub mod lanes;
 
-use getaway::search::{Generator, Problem};
+use getaway::search::{Problem, Random};
 
 use crate::distribution::Distribution;
 
@@ -277,7 +277,7 @@ impl Board {
 
     /// A full board with independent, uniformly random colours.
     pub fn random(seed: u64) -> Self {
-        let mut random = Generator::from_seed(seed);
+        let mut random = Random::from_seed(seed);
         Self::new(&std::array::from_fn(|_| std::array::from_fn(|_| Some(random.below(COLOURS) as u8))))
     }
 
@@ -331,7 +331,7 @@ impl Board {
     /// either all or none of the corners of each group. A drawn corner is rejected unless it is the
     /// lowest cell in the leftmost column of its group, so every group is equally likely.
     #[inline]
-    fn draw(&self, mut corners: Cells, random: &mut Generator) -> Group {
+    fn draw(&self, mut corners: Cells, random: &mut Random) -> Group {
         let mut count = corners.len() as usize;
         loop {
             let (column, row) = corners.nth(random.below(count));
@@ -347,7 +347,7 @@ impl Board {
 
     /// Draws a random group. Includes groups of the colour `tabu` only if `until` allows it.
     #[inline]
-    fn draw_with_tabu(&self, tabu: u8, until: Until, random: &mut Generator) -> Group {
+    fn draw_with_tabu(&self, tabu: u8, until: Until, random: &mut Random) -> Group {
         let cells = self.cells_of(tabu);
         let others = self.corners.without(cells);
         let is_free = others.is_empty() || until == Until::Connected && cells.is_connected();
@@ -464,7 +464,7 @@ impl SameGame {
     }
 
     /// Plays a random rollout with a tabu colour, and appends its moves to `played`.
-    pub fn play_with_tabu(&self, board: &mut Board, rule: Tabu, random: &mut Generator, played: &mut Vec<Group>) {
+    pub fn play_with_tabu(&self, board: &mut Board, rule: Tabu, random: &mut Random, played: &mut Vec<Group>) {
         let tabu = if rule.is_by_rollout { board.most_frequent() } else { self.tabu };
         while !board.is_over() {
             let group = board.draw_with_tabu(tabu, rule.until, random);
@@ -528,7 +528,7 @@ impl Problem for SameGame {
     }
 
     #[inline]
-    fn random(&self, board: &Board, actions: &mut Vec<Group>, random: &mut Generator) -> Group {
+    fn random(&self, board: &Board, actions: &mut Vec<Group>, random: &mut Random) -> Group {
         if !self.is_selective {
             return board.draw(board.corners, random);
         }
@@ -544,7 +544,7 @@ impl Problem for SameGame {
     /// Draws groups of the tabu colour last, so that they can combine into one large group
     /// (`TabuColorRandom` of Schadd and others, *Single-Player Monte-Carlo Tree Search*, 2008).
     /// Does so in selective games, too, so rollouts may remove groups that `actions` omits.
-    fn greedy(&self, board: &Board, _: &mut Vec<Group>, random: &mut Generator, _: &mut u64) -> Group {
+    fn greedy(&self, board: &Board, _: &mut Vec<Group>, random: &mut Random, _: &mut u64) -> Group {
         board.draw_with_tabu(board.tabu, Until::NoOthers, random)
     }
 

@@ -5,7 +5,7 @@
 //! possible value, or all cells are filled. The score is the number of filled cells, including the
 //! given cells (Cazenave, *Nested Monte-Carlo Search*, 2009, section 5).
 
-use getaway::search::{Generator, Problem};
+use getaway::search::{Problem, Random};
 
 use crate::distribution::Distribution;
 
@@ -71,7 +71,7 @@ impl Sudoku {
     /// A puzzle in which each cell is given with probability `share`. The given values come from a
     /// cyclic pattern whose values, rows and columns are shuffled so that boxes stay valid.
     pub fn random(order: usize, share: f64, seed: u64) -> Self {
-        let mut random = Generator::from_seed(seed);
+        let mut random = Random::from_seed(seed);
         let side = order * order;
         let values = permutation(side, &mut random);
         let (rows, columns) = (lines(order, &mut random), lines(order, &mut random));
@@ -139,14 +139,14 @@ impl Sudoku {
     }
 }
 
-fn permutation(count: usize, random: &mut Generator) -> Vec<usize> {
+fn permutation(count: usize, random: &mut Random) -> Vec<usize> {
     let mut numbers: Vec<usize> = (0..count).collect();
     random.shuffle(&mut numbers);
     numbers
 }
 
 /// The row (or column) numbers in a random order that keeps the rows of each box together.
-fn lines(order: usize, random: &mut Generator) -> Vec<usize> {
+fn lines(order: usize, random: &mut Random) -> Vec<usize> {
     let bands = permutation(order, random);
     bands
         .into_iter()

@@ -3,7 +3,7 @@
 use getaway::game::{LAST_TICK, Move, POINTS_PER_TICK, Rules, State, World};
 use getaway::map::{GeneratorError, GeneratorOptions, generate_nth};
 use getaway::planner::SurvivalProblem;
-use getaway::search::{Generator, Problem};
+use getaway::search::{Problem, Random};
 
 use crate::distribution::Distribution;
 
@@ -55,12 +55,12 @@ impl Problem for Survival {
     }
 
     #[inline]
-    fn random(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator) -> Move {
+    fn random(&self, state: &State, actions: &mut Vec<Move>, random: &mut Random) -> Move {
         self.problem().random(state, actions, random)
     }
 
     #[inline]
-    fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
+    fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Random, trial_ticks: &mut u64) -> Move {
         self.problem().greedy(state, actions, random, trial_ticks)
     }
 

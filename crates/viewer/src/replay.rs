@@ -409,7 +409,7 @@ pub(super) fn score_at(tick: u32) -> u32 {
 
 pub(super) fn phase(rules: &Rules, tick: u32) -> Option<Personality> {
     let tick = u16::try_from(tick).ok().filter(|tick| (1..=LAST_TICK).contains(tick))?;
-    Some(rules.phase_clocks.personality_at(tick - 1))
+    Some(rules.phase_clocks.personality(tick - 1))
 }
 
 pub(super) fn phases(rules: &Rules) -> Vec<(u32, Personality)> {

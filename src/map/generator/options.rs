@@ -3,6 +3,7 @@ use crate::game::{Style, named};
 named! {
     /// The kind of street network.
     #[derive(Default)]
+    #[non_exhaustive]
     pub enum GeneratorKind, "kind" {
         /// A maze with many branches, which braiding joins into loops. Both sides must be odd.
         #[default]

@@ -127,7 +127,7 @@ impl Solver {
         }
         let elapsed = began.elapsed();
         let is_certified = solution.bound_tick <= LAST_TICK && *start == world.start();
-        let certificate = is_certified.then(|| Certificate::new(world.rules(), &solution).to_string());
+        let certificate = is_certified.then(|| Certificate::new(world, &solution).to_string());
         let fields = (
             solution.outcome.name(),
             Plan::from(&solution.moves[..]).to_string(),

@@ -523,7 +523,7 @@ pub fn nested(game: &SameGame, level: usize, policy: Policy, memory: Memory, see
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::search::Generator;
+    use getaway::search::Random;
 
     fn rollout(start: &Start, policy: Policy) -> MoveLine {
         let Start { mut board, key, .. } = *start;
@@ -580,7 +580,7 @@ mod tests {
     }
 
     fn board(seed: u64, size: usize, colours: usize) -> Board {
-        let mut random = Generator::from_seed(seed);
+        let mut random = Random::from_seed(seed);
         let mut cells = [[None; SIZE]; SIZE];
         for row in cells.iter_mut().skip(SIZE - size) {
             row.iter_mut().take(size).for_each(|cell| *cell = Some(random.below(colours) as u8));

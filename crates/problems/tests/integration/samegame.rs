@@ -1,6 +1,6 @@
 //! Checks SameGame against a direct implementation of its rules, and solves small boards.
 
-use getaway::search::{Budget, Generator, Problem, Search};
+use getaway::search::{Budget, Problem, Random, Search};
 use getaway_problems::distribution::Distribution;
 use getaway_problems::samegame::{Board, COLOURS, Cells, Group, RandomBoards, SIZE, SameGame, Tabu, Until};
 
@@ -84,7 +84,7 @@ fn cells(board: &Board, group: Group) -> Vec<(usize, usize)> {
 fn random_games_agree_with_the_literal_rules() {
     for seed in 0..20 {
         let game = SameGame::new(Board::random(seed));
-        let mut random = Generator::from_seed(seed);
+        let mut random = Random::from_seed(seed);
         let mut board = *game.start();
         let mut literal = Literal::of(&board);
         let mut actions = Vec::new();
@@ -112,7 +112,7 @@ fn random_games_agree_with_the_literal_rules() {
 fn boards_in_play() -> impl Iterator<Item = (SameGame, Board)> {
     (0..6).map(|seed| {
         let game = SameGame::new(Board::random(seed));
-        let mut random = Generator::from_seed(seed);
+        let mut random = Random::from_seed(seed);
         let mut board = *game.start();
         for _ in 0..seed * 8 {
             let group = game.random(&board, &mut Vec::new(), &mut random);
@@ -141,7 +141,7 @@ fn policies_draw_every_group_equally_often() {
         let mut groups = Vec::new();
         game.actions(&board, &mut groups);
         assert!(groups.len() > 5);
-        let mut random = Generator::from_seed(1);
+        let mut random = Random::from_seed(1);
         assert_equally_likely(&groups, || game.random(&board, &mut Vec::new(), &mut random));
 
         let start = *game.start();
@@ -158,7 +158,7 @@ fn policies_draw_every_group_equally_often() {
 fn greedy_removes_the_tabu_colour_when_nothing_else_is_left() {
     let game = SameGame::new(Board::parse("1 . .\n0 2 0\n0 2 0").expect("a board"));
     let mut board = *game.start();
-    let mut random = Generator::from_seed(1);
+    let mut random = Random::from_seed(1);
     let mut colours = Vec::new();
     while !game.is_final(&board) {
         let group = game.greedy(&board, &mut Vec::new(), &mut random, &mut 0);
@@ -175,7 +175,7 @@ fn connected_blocks_are_not_tabu() {
     let draw = |until| {
         let mut colours: Vec<u8> = (0..50)
             .map(|seed| {
-                let mut random = Generator::from_seed(seed);
+                let mut random = Random::from_seed(seed);
                 let mut played = Vec::new();
                 let tabu = Tabu { is_by_rollout: false, until };
                 game.play_with_tabu(&mut game.start().clone(), tabu, &mut random, &mut played);
@@ -197,7 +197,7 @@ fn tabu_colour_may_be_the_most_frequent_one_where_the_rollout_starts() {
         (0..50).any(|seed| {
             let mut played = Vec::new();
             let tabu = Tabu { is_by_rollout, until: Until::NoOthers };
-            game.play_with_tabu(&mut later.clone(), tabu, &mut Generator::from_seed(seed), &mut played);
+            game.play_with_tabu(&mut later.clone(), tabu, &mut Random::from_seed(seed), &mut played);
             played[0].colour == colour
         })
     };
@@ -219,7 +219,7 @@ fn greedy_rollouts_avoid_the_colour_that_is_most_frequent_where_they_start() {
         assert_eq!(line.actions[0].colour, 2);
     }
     // Outside a rollout, colour 1 of `later` is still tabu, so groups of the others are drawn.
-    let drawn = |seed| game.greedy(&later, &mut Vec::new(), &mut Generator::from_seed(seed), &mut 0).colour;
+    let drawn = |seed| game.greedy(&later, &mut Vec::new(), &mut Random::from_seed(seed), &mut 0).colour;
     assert!((0..50).any(|seed| drawn(seed) == 0) && (0..50).any(|seed| drawn(seed) == 2));
 }
 
@@ -229,7 +229,7 @@ fn selective_game_excludes_larger_tabu_groups_until_the_colour_is_connected() {
         let game = SameGame::new(Board::parse(text).expect("a board")).selective();
         let mut actions = Vec::new();
         game.actions(game.start(), &mut actions);
-        let random = |seed| game.random(game.start(), &mut Vec::new(), &mut Generator::from_seed(seed));
+        let random = |seed| game.random(game.start(), &mut Vec::new(), &mut Random::from_seed(seed));
         assert!((0..20).all(|seed| actions.contains(&random(seed))));
         actions.iter().map(|group| (group.colour, group.cells.len())).collect::<Vec<_>>()
     };
@@ -244,7 +244,7 @@ fn selective_game_excludes_larger_tabu_groups_until_the_colour_is_connected() {
 #[test]
 fn small_boards_are_solved_optimally() {
     for seed in 0..40 {
-        let mut random = Generator::from_seed(seed);
+        let mut random = Random::from_seed(seed);
         let mut colours = [[None; SIZE]; SIZE];
         for row in colours.iter_mut().skip(SIZE - 4) {
             row.iter_mut().take(4).for_each(|cell| *cell = Some(random.below(3) as u8));

@@ -47,7 +47,7 @@ impl Coverage {
         if before.tick == after.tick {
             return;
         }
-        self.personality_ticks[before.rules.phase_clocks.personality_at(before.tick - 1) as usize] += 1;
+        self.personality_ticks[before.rules.phase_clocks.personality(before.tick - 1) as usize] += 1;
         for (before, after) in before.threats.iter().zip(&after.threats) {
             self.count_update(before, after);
         }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use getaway::game::{Action, LAST_TICK, Rules};
 use getaway::inference::variant;
-use getaway::search::Generator;
+use getaway::search::Random;
 use serde_json::Value;
 use tungstenite::{Message, WebSocket};
 
@@ -105,7 +105,7 @@ impl fmt::Display for Times {
 }
 
 fn play(seed: u64, maps: &Maps, folder: &Path, times: &mut Times) {
-    let mut random = Generator::from_seed(seed);
+    let mut random = Random::from_seed(seed);
     let (map, layout) = maps.draw(&mut random);
     let rules = if random.below(2) == 0 { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
     let truth = if random.below(6) == 0 { variant(seed, 1 + random.below(3)) } else { rules };
