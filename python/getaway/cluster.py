@@ -154,7 +154,7 @@ def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
         name = match[1] if match else ""
         module, _, path = name.partition(":")
         # Entrants such as `lookahead:12` and `exec:./bot` also match, but are not Python planners.
-        if module in ("exec", "pipe") or not all(part.isidentifier() for part in [*module.split("."), *path.split(".")]):
+        if module in ("exec", "model", "pipe") or not all(part.isidentifier() for part in [*module.split("."), *path.split(".")]):
             continue
         found[name] = _callables.find(name)
     if found:

@@ -253,7 +253,7 @@ def test_planners_in_python_are_sent_to_the_nodes(two_nodes: Any, tmp_path: Path
     # Ray's workers may find the modules in this folder, but the sent code must run in any folder.
     code = "import json, sys; from getaway import cluster; from ray import cloudpickle; "
     send = code + "sys.stdout.buffer.write(cloudpickle.dumps(cluster._python_planners(sys.argv[1:])))"
-    sent = subprocess.run([sys.executable, "-c", send, *entrants], capture_output=True, check=True, timeout=TIMEOUT_S).stdout
+    sent = subprocess.run([sys.executable, "-c", send, *entrants, "model:mine.json"], capture_output=True, check=True, timeout=TIMEOUT_S).stdout
     receive = code + "found = cloudpickle.loads(sys.stdin.buffer.read()); print(found[sys.argv[1]](None), *found)"
     folder = tmp_path / "elsewhere"
     folder.mkdir()
