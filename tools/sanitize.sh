@@ -20,11 +20,10 @@ fi
 host=$(rustc -vV | sed -n 's/^host: //p')
 
 # Use release builds: debug assertions would catch invalid unchecked lookups before the sanitizer.
-# Suppressions and reports need line tables to name inlined functions.
+# Reports need line tables to name inlined functions.
 export CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
 export ASAN_OPTIONS="detect_leaks=1:${ASAN_OPTIONS:-}"
-export LSAN_OPTIONS="suppressions=$PWD/tools/lsan.supp:${LSAN_OPTIONS:-}"
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target/sanitize}"
 if [ "${1:-}" = --python ]; then
     shift
