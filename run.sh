@@ -59,7 +59,7 @@ while [ $# -gt 0 ]; do
     --maps | --delay-ms) server_options+=("$option" "$value") ;;
   esac
 done
-[[ $games =~ ^[1-9][0-9]{0,5}$ ]] || fail "--games: expected a positive number, found $games"
+[[ $games =~ ^[1-9][0-9]{0,5}$ ]] || fail "--games: expected a whole number from 1 to 999999, found $games"
 if [ -n "$map" ]; then
   server_options+=("$map")
 fi

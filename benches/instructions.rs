@@ -28,7 +28,8 @@ const MAP: &str = "old-town";
 const SOLVE_TICKS: u64 = 5_000_000;
 const BATCH_GAMES: usize = 256;
 const BATCH_STEPS: usize = 100;
-/// The bot decides this often. It has plenty of time, so that the decisions do not depend on the time.
+/// Number of the bot's decisions. The bot has plenty of time, so that they do not depend on the
+/// time.
 const DECISIONS: usize = 3;
 const DECISION_TICKS: u64 = 20_000;
 
@@ -77,7 +78,7 @@ fn count(name: &str) -> u64 {
     collected.unwrap_or_default()
 }
 
-/// The only function whose instructions are counted, except for those of checks of a budget.
+/// Only the instructions within calls of this function are counted, except for a budget's checks.
 #[inline(never)]
 fn measured<T>(work: impl FnOnce() -> T) -> T {
     black_box(work())

@@ -93,7 +93,7 @@ class Summary:
             f"score {self.score}, last tick {self.last_tick} ({self.close}); decisions: p50 {self.quantile_ms(0.5):.2f} ms, "
             f"p99 {self.quantile_ms(0.99):.2f} ms, max {self.quantile_ms(1.0):.2f} ms"
         )
-        return f"{text}; {self.errors} states without a decision" if self.errors else text
+        return f"{text}; states without a decision: {self.errors}" if self.errors else text
 
 
 class Recorder:

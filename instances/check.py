@@ -10,8 +10,8 @@ This file needs only Python 3.10 or newer. It implements the rules (docs/rules.m
 certificates (CERTIFICATES.md) independently: it shares no code with the solver or with `getaway
 benchmark check`. That command is faster, but limits the steps and the memory of a check.
 
-Exit codes: 0 if no record is refused, 1 if a record is refused, 2 for an invalid option or a FILE
-that does not exist.
+Exit codes: 0 if no record is refused or the output pipe is closed, 1 if a record is refused, 2 for
+an invalid option, a file that does not exist, or output that cannot be written for another reason.
 """
 
 import argparse
@@ -132,7 +132,7 @@ class Map:
         return distances
 
     def search(self, start, order):
-        """Yields each tile found by a breadth-first search from `start`, after its predecessor."""
+        """Yields (predecessor, tile) for each tile found by a breadth-first search from `start`."""
         found, queue = {start}, [start]
         for tile in queue:
             for name in self.neighbours(tile, order):

@@ -35,7 +35,7 @@ MODULES = {
     "python-cluster.md": ("getaway.cluster", "cluster.py"),
     "python-stable-baselines3.md": ("getaway.stable_baselines3", "stable_baselines3.py"),
 }
-# The page of each source that is not in docs/.
+# The page of each source outside docs/, except those of the benchmark.
 PAGES = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
@@ -88,7 +88,7 @@ def on_page_markdown(markdown: str, page: Page, files: Files, **_: Any) -> str:
 
     if name == "playground.md" and PLAYGROUND_PAGE in files.src_uris:
         markdown = markdown.replace("\n\n", f"\n\n**[Open the playground]({PLAYGROUND_PAGE})**\n\n", 1)
-    # Of a link to a file that is not on the site, such as a source, only the text stays.
+    # Of a link to a file that is not on the site, such as a source file, only the text stays.
     return re.sub(r"\[([^\]]+)\]\(([^)#:\s]+)([^)]*)\)", link, markdown)
 
 

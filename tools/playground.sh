@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the playground in target/playground/: the page as static files, and its engine as
-# WebAssembly. `--page` builds only the page. `--test` also runs the engine in Node.js: it compares
-# its answers with those of the engine in `getaway view`, and the search signature with
+# WebAssembly. `--page` builds only the page. `--test` also runs the engine in Node.js, and compares
+# the engine's answers with those of the engine in `getaway view`, and its search signature with
 # tests/signature.txt. Without Node.js or the standard library's sources, the script skips the steps
 # that need them.
 set -euo pipefail
@@ -15,7 +15,7 @@ case ${1:-} in
   *) echo "error: $1: unknown option (expected --page or --test)" >&2; exit 2 ;;
 esac
 [ $# -le 1 ] || { echo 'error: expected at most one option' >&2; exit 2; }
-# Before the settings below, which are those of the engine.
+# This must precede the settings below, which are meant only for the engine.
 prepare_python
 target=$(realpath -m "$target")
 out=$target/playground

@@ -1,6 +1,6 @@
 """Zips files of FOLDER. Reads their names from standard input, each followed by a NUL. Uses a fixed
-timestamp, so that equal files give equal zips. If a name leads out of the folder, or if Python
-files do not compile, prints the errors and writes no zip.
+timestamp, so that equal files give equal zips. If a name is not a plain path within the folder, or
+if a Python file does not compile, prints the errors and writes no zip.
 
     python zip_folder.py FOLDER ZIP <NAMES
 """

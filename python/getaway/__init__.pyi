@@ -82,7 +82,8 @@ class Bot:
             for each game, and may be instantiated again during a game, for example when the
             planner has failed.
         budget_ms: time per decision in milliseconds, including parsing the message, but not
-            converting a dict to JSON; by default 75, or unlimited if `budget_ticks` is given.
+            converting a dict to JSON; at most a day. By default 75, or a day if `budget_ticks` is
+            given.
         budget_ticks: limit on the simulated ticks per decision; without `budget_ms`, games are
             reproducible.
         seed: the seed of the random number generator, from 0 to 2**128 - 1.
@@ -626,8 +627,8 @@ class Solver:
         with Ctrl-C.
 
         Args:
-            budget_ms: time limit of this call in milliseconds; by default 1000, or none if
-                `budget_ticks` is given.
+            budget_ms: time limit of this call in milliseconds, at most a day; by default 1000, or
+                a day if `budget_ticks` is given.
             budget_ticks: limit of this call in simulated ticks.
 
         Raises:
@@ -701,7 +702,7 @@ def judge_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> d
     same on every machine.
 
     Args:
-        state: the state.
+        state: the state, or a game in this state.
         budget_ticks: maximum number of simulated ticks per move.
         seed: the seed of the search.
 

@@ -13,7 +13,7 @@ A hash of the map's drawing determines its split: about 80% of maps are in `trai
 `validation` and `test`. Two splits therefore never share a map, whatever the seeds and options.
 
 The results of `generate` depend only on its arguments, because its budgets are in simulated ticks.
-The exception is a map that takes more than an hour to solve: it is skipped.
+The exception is a map that takes more than a day to solve: it is skipped.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[geta
 
 def solved(map: getaway.Map, *, no_jump: bool = False, budget_ticks: int = _SOLVE_TICKS) -> Level | None:
     """Solve a map and return its level; None if the best tick is not proven within the budget and
-    one hour."""
+    one day."""
     solution = getaway.solve(map, no_jump=no_jump, budget_ticks=budget_ticks)
     if not solution.is_optimal or (solution.certificate is None and solution.final_tick <= 2000):
         return None

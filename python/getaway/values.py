@@ -59,13 +59,13 @@ class Rules(TypedDict, total=False):
     owl_minute_ticks: int
     """The length of the owls' cycles in ticks."""
     owl_window_ticks: int
-    """The ticks at the start of each cycle in which owls look at the player when they move."""
+    """The number of ticks at the start of each cycle in which owls look at the player if they move."""
     owl_view: _View
     """The player position that an owl remembers from a look."""
     hawk_patience_moves: int
-    """The idle moves after which a hawk picks a post."""
+    """The number of idle moves after which a hawk picks a post."""
     hawk_rest_moves: int
-    """The extra moves that a hawk waits at a post."""
+    """The number of extra moves that a hawk waits at a post."""
     hawk_posts: int
     """A hawk picks its posts from at most this many intersections."""
     hawk_view: _View
@@ -138,11 +138,11 @@ class Decision:
     tick: int
     """The tick of the message that the bot answered."""
     source: Literal["plan", "search", "fallback"]
-    """The source of the move: an earlier plan, a search in this tick, or a rule. A rule chooses the
-    move if the planner does not search, or if its search found no move in time."""
+    """The source of the move: an earlier plan, a search or Python planner in this tick, or a rule. A
+    rule chooses the move if the planner does not search, or if its search found no move in time."""
     planned_tick: int | None
-    """The tick in which the bot's plan ends, above 2000 if the plan survives the game; None if
-    there is no plan."""
+    """The tick that the planner expects the game to reach, above 2000 if it expects the player to
+    survive; None if it makes no forecast."""
     simulated_ticks: int
     """The number of ticks that the planner simulated for this decision."""
     elapsed_ms: float

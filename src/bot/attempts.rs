@@ -1,6 +1,6 @@
-//! The table of attempts: the kinds of plans to search for, strictest first, and the loop that runs
-//! it. Each attempt is a survival search to the end of the game with some filters. If none succeeds,
-//! the bot's planner decides.
+//! The table of attempts: the kinds of plans to search for, strictest first, and the loop that
+//! tries its rows. Each attempt is a survival search to the end of the game with some filters. If
+//! none succeeds, the bot's planner decides.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::{Choice, PlanFollower, Planner, PlannerError, Source};

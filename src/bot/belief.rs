@@ -52,7 +52,7 @@ pub(super) struct BeliefStep<'a> {
 
 impl Beliefs {
     /// Unknown styles are `None`; in the layout of `world`, an arbitrary style takes their place.
-    /// After `deadline`, keeps at most [`HYPOTHESES_MAX_LATE`] hypotheses per threat. Fails if no
+    /// After `deadline`, keeps at most `HYPOTHESES_MAX_LATE` hypotheses per threat. Fails if no
     /// world can be built with the modelled threats.
     pub fn new(
         world: World,

@@ -31,7 +31,8 @@ pub struct Decision {
     pub player_move: Move,
     /// How the move was found.
     pub source: Source,
-    /// The tick in which the bot's plan, if any, ends; above 2000 if the plan survives the game.
+    /// The tick that the planner expects the game to reach, as in
+    /// [`Choice::planned_tick`](crate::planner::Choice::planned_tick).
     pub planned_tick: Option<u16>,
     /// The increase in the number of mispredictions, over all threats, since the previous message;
     /// 0 if the number has fallen.

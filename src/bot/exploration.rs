@@ -40,7 +40,8 @@ pub(super) struct Explorer<'a> {
     state: &'a State,
     seed: u64,
     meter: RefCell<BudgetMeter>,
-    /// The last world with closed tiles, because a change of tiles takes longer than other changes.
+    /// The last world with closed tiles, kept because a change of tiles takes longer than other
+    /// changes.
     closed: &'a Cell<Option<World>>,
     /// The result of [`longest_survival`] on visited tiles after [`Move::Stay`].
     survival_staying: OnceCell<u16>,

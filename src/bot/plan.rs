@@ -4,10 +4,11 @@
 //! - if the moves of some threats cannot be predicted (*unmodelled* threats), `smitsimax`, or the
 //!   cautious planner if there are too many such threats;
 //! - in a game joined late, until the threats' memories are known, a hedged plan (`hedge`), if one
-//!   is found;
+//!   is found, unless the threats' next moves are in doubt or there are unknown tiles
+//!   (see `exploration`);
 //! - a safe exploring step (`exploration`), if one is found;
 //! - the table of attempts (`attempts`), from the row for the [`Doubt`] on. `exploration` checks the
-//!   plan once a tile has refused the player.
+//!   plan if there are unknown tiles.
 //!
 //! All but the first two need the default planner. Another planner decides alone.
 //!

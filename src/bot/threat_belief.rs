@@ -17,7 +17,7 @@ const BEST_WRONG_MAX: u32 = 8;
 /// Approximate maximum number of hidden states per threat to check against a path. The checks take
 /// about a millisecond.
 const STATES_TRIED_MAX: usize = 600;
-/// Maximum draw counts to try if the count is unknown. Under the server's rules, counts 1 to 24
+/// Maximum draw count to try if the count is unknown. Under the server's rules, counts 1 to 24
 /// cover every pick from up to four options.
 const DRAWS_TRIED_MAX: u16 = 24;
 const CATCHES_MAX: usize = 3;
@@ -34,7 +34,7 @@ pub(super) struct ThreatBelief {
     /// first.
     pub hypotheses: Vec<Hypothesis>,
     /// The number of observations that no hypothesis predicted, or at which `best_wrong_count`
-    /// exceeded its maximum. Includes only those with [`BeliefStep::counts_mispredictions`].
+    /// exceeded its maximum. Includes only those with `BeliefStep::counts_mispredictions`.
     pub mispredictions: u32,
     best_wrong_count: u32,
     /// For an unmodelled threat, the number of moves that threats had made when its hypotheses were

@@ -21,7 +21,7 @@ pub(crate) fn number(seed: i64, scale: f64) -> f64 {
     fraction(sine(seed) * scale)
 }
 
-/// The sine of a seed. Those of the server's seeds are computed once per process.
+/// The sine of a seed. The sines of the server's seeds are computed once per process.
 fn sine(seed: i64) -> f64 {
     static SINES: OnceLock<Box<[f64]>> = OnceLock::new();
     let sines = SINES.get_or_init(|| (0..DRAWS).map(|seed| libm::sin(seed as f64)).collect());

@@ -88,7 +88,7 @@ impl RouteBuilder {
     /// Prepares a part of a large table, continues a search, or writes the routes to its targets.
     /// Returns true once the table is complete.
     pub fn advance(&mut self, graph: &StreetGraph) -> bool {
-        // The first write to each page takes long, and a search writes to all of them.
+        // The first write to each page is slow, and a search writes to all of them.
         let Routes { table, row } = &mut self.routes;
         table.resize((table.len() + PREPARED_BYTES).min(graph.len() * *row), 0);
         if table.len() < graph.len() * *row {
@@ -210,7 +210,7 @@ fn is_white(graph: &StreetGraph, tile: usize) -> u64 {
 }
 
 /// The bits as eight bytes, the lowest bit in the highest byte. The product holds eight copies of
-/// the bits that do not overlap, and each byte's highest bit belongs to another copy.
+/// the bits that do not overlap, and each byte's highest bit belongs to a different copy.
 fn spread(bits: u8) -> u64 {
     u64::from(bits).wrapping_mul(0x8040_2010_0804_0201) >> 7 & 0x0101_0101_0101_0101
 }

@@ -267,13 +267,13 @@ fn random_option(tables: &Tables, tile: usize, draws: u16) -> u16 {
 ///
 /// Every index is computed from numbers in the state, and in this world's own tables and lane maps.
 /// Only a world creates a [`State`](super::State), and every function that moves the threats of a
-/// state rejects a state whose [`Shape`](super::state::Shape) differs. Equal shapes mean equally
-/// many tiles, and the same style in each lane. So each number in a state is in range, even if the
-/// state belongs to a world with other streets. `World::threat_after` builds its block itself, with
-/// numbers in range. The pose of each threat is below `4 * tiles`. The tile of a [`Memory`] and the
-/// player's previous tile are at most `tiles`, and the tables indexed by them cover `tiles`. Draws
-/// are taken modulo the table length. The tables hold only numbers in these ranges and [`NONE`],
-/// which never becomes a threat's pose. Debug builds check every index.
+/// state rejects a state whose [`Shape`](super::state::Shape) differs. Equal shapes mean the same
+/// number of tiles, and the same style in each lane. So each number in a state is in range, even if
+/// the state belongs to a world with other streets. `World::threat_after` builds its block itself,
+/// with numbers in range. The pose of each threat is below `4 * tiles`. The tile of a [`Memory`]
+/// and the player's previous tile are at most `tiles`, and the tables indexed by them cover
+/// `tiles`. Draws are taken modulo the table length. The tables hold only numbers in these ranges
+/// and [`NONE`], which never becomes a threat's pose. Debug builds check every index.
 #[inline(always)]
 fn at<T: Copy>(table: &[T], index: usize) -> T {
     debug_assert!(index < table.len());

@@ -282,7 +282,11 @@ impl World {
     }
 
     /// Plays `moves`, and stops early if the game ends. Returns the number of moves played. Faster
-    /// than [`World::step_unchecked`] for each move. Panics, like it, for a state of another world.
+    /// than [`World::step_unchecked`] for each move.
+    ///
+    /// # Panics
+    /// If the state's world differs from this one in its number of tiles, or of threats of any
+    /// style.
     pub fn play(&self, state: &mut State, moves: &[Move]) -> usize {
         self.check_shape(state);
         // Copies of the tick and the player can stay in registers.

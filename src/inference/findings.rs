@@ -53,7 +53,7 @@ pub struct Findings {
     pub conflicts: Vec<Conclusion>,
 }
 
-/// The values of a parameter that are possible, as far as the games tell. Serialized as its text.
+/// The values of a parameter that are possible, as far as the games tell. Serialised as its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Open {
     /// No other value is possible.
@@ -80,7 +80,7 @@ pub enum Open {
     Orders(Vec<[Direction; 4]>),
 }
 
-/// A conclusion about a server. Serialized as its text.
+/// A conclusion about a server. Serialised as its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conclusion {
     /// A rule differs from the expected rule.
@@ -114,7 +114,7 @@ impl fmt::Display for Open {
             Self::Nothing => f.write_str("nothing explains it"),
             Self::NotObserved => f.write_str("not observed"),
             Self::NotSearched => f.write_str("not searched for"),
-            Self::FewPicks(count) => write!(f, "too few choices to tell ({count})"),
+            Self::FewPicks(count) => write!(f, "too few picks to tell ({count})"),
             Self::UnclearWord(style) => write!(f, "unclear, because it is not known which word means the {style}"),
             Self::Views => f.write_str("stale or present"),
             Self::Range(first, last) => write!(f, "{first} to {last}"),
@@ -199,7 +199,7 @@ impl Learner {
     /// the second learner are reliable.
     pub fn findings(&mut self) -> Findings {
         self.reconcile();
-        // The posts of hawks are picked from the same random numbers.
+        // The posts of hawks are picked with the same random numbers.
         let (posts, scale) = (self.posts(), self.expected.pick_scale);
         let explains_posts = |first_seed| !post_counts(&posts, first_seed, scale).is_empty();
         self.sets.picks.retain(|first_seed| if explains_posts(first_seed) { Orders::ALL } else { Orders::NONE });

@@ -120,7 +120,7 @@ impl ClientFrame {
             Some(number) => Self::Command(Command { tick: number as u32, actions }),
             None => Self::InvalidCommand(ProtocolError::Field {
                 path: "tick".to_owned(),
-                expected: "a non-negative whole number".to_owned(),
+                expected: "a whole number, 0 to 2^32 - 1".to_owned(),
                 found: tick.map_or_else(|| "nothing".to_owned(), short),
             }),
         }

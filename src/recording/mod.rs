@@ -44,7 +44,7 @@ pub enum RecordingError {
     Open {
         /// The file.
         path: PathBuf,
-        /// The system's error.
+        /// The reason.
         source: io::Error,
     },
     /// Reading the file failed.
@@ -80,7 +80,7 @@ pub enum RecordingError {
         source: ProtocolError,
     },
     /// The file contains no valid tick.
-    #[error("{}: no complete line: expected one {{\"game_message\": ..., \"actions\": [...]}} per tick", .path.display())]
+    #[error("{}: no valid line: expected one {{\"game_message\": ..., \"actions\": [...]}} per tick", .path.display())]
     Empty {
         /// The file.
         path: PathBuf,
@@ -104,7 +104,7 @@ pub enum RecordingError {
     Write {
         /// The file, or its parent if the parent is not a folder.
         path: PathBuf,
-        /// The system's error.
+        /// The reason.
         source: io::Error,
     },
 }
@@ -254,8 +254,8 @@ impl RecordingReader {
         &self.path
     }
 
-    /// The number of the line that was read last, from 1; 0 before the first line. At the end, it
-    /// may be one more than the number of the last line.
+    /// The number of the line that [`Self::next_tick`] last returned or reported as an error, from 1;
+    /// 0 before the first call. At the end, it may be one more than the number of the last line.
     pub fn line(&self) -> usize {
         self.line
     }

@@ -1,6 +1,6 @@
 //! Optional notes in the lines of a recording. A note that is too large or unreadable counts as
 //! missing, because other programs may use the same field for other data. Only in the notes on the
-//! game, which state the rules, an invalid field is an error.
+//! game, which state the rules, is an invalid field an error.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};

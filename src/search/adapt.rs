@@ -1,8 +1,7 @@
 //! The component `adapt`: nested rollout policy adaptation (Rosin 2011). In each iteration, a level
 //! passes a copy of its policy to the level below, and then adapts its own policy to its best
 //! sequence. Level 1 plays rollouts instead: one per iteration, or several in the stabilised form.
-//! The generalised form adds a prior to the weights (both forms: Cazenave and others 2020). See
-//! `docs/search.md`.
+//! The generalised form adds a prior to the weights. `docs/search.md` names the papers on both forms.
 
 use super::adapter::{AdaptOptions, Adapter};
 use super::policy::{Rollout, Weights};

@@ -155,8 +155,8 @@ impl<const N: usize> Knowledge<N> {
         Front { tick, mask: 0, layer: Layer { keys: vec![0], sets: vec![self.allowed[tick]] } }
     }
 
-    /// Returns true if a threat without known states can join at `tick`, after the first tick. An owl can do
-    /// so only if its memory no longer matters (see [`Model::forgets`]).
+    /// Returns true if a threat without known states can join at `tick`, after the first tick. An
+    /// owl can do so only if its memory no longer matters (see [`Model::forgets`]).
     pub fn can_join(&self, model: &Model<N>, slot: Slot, tick: usize) -> bool {
         !matches!(model.automata[slot.automaton], Automaton::Owl { .. }) || model.forgets(tick)
     }
@@ -254,7 +254,7 @@ impl<const N: usize> Knowledge<N> {
         true
     }
 
-    /// Returns true if the knowledge excludes that a line from the state reaches the target.
+    /// Returns true if, according to the knowledge, no line from the state reaches the target.
     #[inline]
     pub fn excludes(&self, model: &Model<N>, world: &World, state: &State) -> bool {
         let tick = usize::from(state.tick());

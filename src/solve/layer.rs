@@ -262,7 +262,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
     }
 }
 
-/// The places of keys in a list.
+/// The indices of keys in a list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Index(HashTable<u32>);
 

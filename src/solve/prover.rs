@@ -33,7 +33,7 @@ pub(super) struct Tried {
     /// The starts of narrow sweeps.
     #[serde(deserialize_with = "short_list")]
     pub starts: Vec<Start>,
-    /// The wide sweeps that are done, for targets since the tick `since`.
+    /// The wide sweeps that are done, for targets from the tick `since` on.
     #[serde(deserialize_with = "short_list")]
     pub done: Vec<Task>,
     pub since: usize,

@@ -70,7 +70,7 @@ pub(super) struct Job {
 pub(super) struct Queue {
     #[serde(deserialize_with = "short_list")]
     jobs: Vec<Job>,
-    /// The work so far, by aim and kind of task. It keeps counting when a target moves.
+    /// The work so far, by aim and kind of task. The counts are not reset when a target moves.
     work: [[u64; 5]; 2],
 }
 

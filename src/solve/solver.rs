@@ -31,7 +31,7 @@ struct Searches {
     first: SurvivalSearch,
     /// For each target, its tick and its survival search.
     survival: [Option<(u16, SurvivalSearch)>; 2],
-    /// The number of survival searches for targets so far. Starts at 1 to skip the first search.
+    /// The number of survival searches for targets so far, plus 1 if the first search is skipped.
     number: u64,
     /// The number of calls so far.
     calls: u64,
@@ -108,8 +108,8 @@ impl Solver {
         self.work(world, state, budget, usize::MAX)
     }
 
-    /// Like [`Solver::solve`], but returns after one job of the queue. Call it again until the
-    /// solution [is optimal](Solution::is_optimal).
+    /// Like [`Solver::solve`], but returns after one job of the queue, unless the solver only runs
+    /// the survival search. Call it again until the solution [is optimal](Solution::is_optimal).
     pub fn advance(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         self.work(world, state, budget, 1)
     }

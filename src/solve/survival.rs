@@ -3,8 +3,8 @@
 //!
 //! A *layer* holds distinct states of one tick. Random moves from these states fill the next layer
 //! up to the width of the beam. Moves to a tile that a threat may reach in the same tick come last,
-//! and so do further moves to a tile once many have been tried. A beam of the best-scoring states
-//! would instead tend to fill with similar states. While nothing goes wrong, the width is 1.
+//! and so do further moves to a tile that has had its share of moves. A beam of the best-scoring
+//! states would instead tend to fill with similar states. While nothing goes wrong, the width is 1.
 //!
 //! At a dead end, the search backtracks. It then doubles the backtracking distance and, unless the
 //! memory limits the beam, the width. Both are reset `WIDE_TICKS` past the dead end. If no layer

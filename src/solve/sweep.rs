@@ -99,8 +99,8 @@ pub(super) struct Sweep<'a, const N: usize> {
 }
 
 impl<const N: usize> Sweep<'_, N> {
-    /// Runs the sweep, and adds what it finds to the knowledge. If the work of `meter` is used up,
-    /// the forward pass is lost, and the known sets that a backward pass has found so far are kept.
+    /// Runs the sweep, and adds what it finds to the knowledge. If the budget of `meter` is used
+    /// up, the forward pass is lost, and the known sets that a backward pass has found so far are kept.
     pub fn run(&mut self) -> Result<End<N>, StopReason> {
         let begin = self.meter.ticks();
         let joined = self.model.slots.iter().filter(|slot| slot.mask() & self.plan.first.mask != 0);

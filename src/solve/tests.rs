@@ -375,7 +375,7 @@ fn known_ticks_are_ascending_ticks_of_a_game() {
     }
 }
 
-/// In a compressed file, a list of a million small values takes a few bytes.
+/// In a compressed file, a list of a million small values takes little space.
 #[test]
 fn long_lists_of_a_saved_search_are_refused() {
     let sizes = [1 << 17, (1 << 17) + 1];

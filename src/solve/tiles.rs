@@ -118,8 +118,8 @@ pub(super) struct Branch<const N: usize> {
 }
 
 /// Places (bits of [`TileSet`]s) are numbered by column, or by row if the bounding box of the open
-/// tiles is taller than wide. After each column (or row), one number is unused, so that a step past
-/// its end leads to no tile.
+/// tiles is taller than it is wide. After each column (or row), one number is unused, so that a
+/// step past its end leads to no tile.
 #[derive(Clone, Debug)]
 pub(super) struct Board<const N: usize> {
     pub positions: Vec<Position>,

@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 /**
  * A bot in Java with java.net.http.WebSocket: {@code java Client.java URL PLAN}.
  *
- * <p>PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the number of messages, the
+ * <p>PLAN has one character per tick: L, R, U, D, or . to stay. Prints the number of messages, the
  * last tick and the close code as JSON. The JDK has no JSON parser, so a pattern finds the tick.
  */
 class Client implements WebSocket.Listener {

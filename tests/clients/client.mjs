@@ -1,6 +1,6 @@
 // node client.mjs URL PLAN: a bot that connects with `ws`, like the organisers' TypeScript kit.
-// PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the number of messages, the last
-// tick and the close code as JSON. `ws` is looked up in the folder $NODE_MODULES.
+// PLAN has one character per tick: L, R, U, D, or . to stay. Prints the number of messages, the
+// last tick and the close code as JSON. `ws` is looked up in the folder $NODE_MODULES.
 import { createRequire } from "node:module";
 
 const require = createRequire(`${process.env.NODE_MODULES}/`);

@@ -153,7 +153,7 @@ impl Server {
     }
 
     /// Moves the threats on the player's tile to random other open tiles, so that the game can go
-    /// on. Under the no-jump rules, also advances the tick. Does nothing after the last tick.
+    /// on. Under the no-jump rules, also advances the tick. Does nothing if no tick is left.
     pub fn revive(&mut self) {
         let tick = self.tick();
         let player = self.world.player(&self.state);

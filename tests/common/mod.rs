@@ -26,7 +26,7 @@ pub fn root() -> PathBuf {
     root.unwrap_or(package).to_path_buf()
 }
 
-/// The folder of recordings and maps that are too large for the repository. Ignored tests need it.
+/// The folder of recordings, traces and maps that are not in the repository. Ignored tests need it.
 pub fn shared_folder() -> PathBuf {
     let named = std::env::var_os("GETAWAY_SHARED").map(PathBuf::from);
     let folder = named.unwrap_or_else(|| root().join("../shared"));

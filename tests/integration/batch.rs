@@ -134,7 +134,7 @@ fn steps(world: &World, from: u16, to: u16) -> i16 {
     if steps == UNREACHED { Shape::FAR_STEPS } else { steps as i16 }
 }
 
-/// The moves that are not blocked, also if the game is over.
+/// The moves that are not blocked, even if the game is over.
 fn open_moves(world: &World, state: &State) -> Vec<Move> {
     let tile = |player_move| world.tile_after(state, player_move);
     Move::ALL.into_iter().filter(|&one| one == Move::Stay || tile(one) != tile(Move::Stay)).collect()

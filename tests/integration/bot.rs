@@ -125,7 +125,7 @@ fn late_command_is_a_tick_without_a_command() {
             late_commands += u32::from(is_late);
             server.play(if is_late { Move::Stay } else { decision.player_move });
         }
-        assert_eq!(mispredictions(&bot), 0, "{}, caught in tick {}", map.name, server.tick());
+        assert_eq!(mispredictions(&bot), 0, "{}, over at tick {}", map.name, server.tick());
     }
     assert!(late_commands > 300, "{late_commands} late commands in all games");
 }
@@ -149,7 +149,7 @@ fn missed_messages_do_not_cause_mispredictions() {
                 }
             }
         }
-        assert_eq!(mispredictions(&bot), 0, "{}, caught in tick {}", map.name, server.tick());
+        assert_eq!(mispredictions(&bot), 0, "{}, over at tick {}", map.name, server.tick());
     }
     assert!(gaps > 200, "{gaps} gaps in all games");
 }
@@ -187,7 +187,7 @@ fn game_joined_late_is_tracked_after_a_while() {
             games += 1;
             survived += u32::from(server.tick() > LAST_TICK);
             let counts = late.mispredictions_by_threat();
-            assert!(counts.iter().all(|&count| count < 3), "{}, joined in tick {tick}: {counts:?}", map.name);
+            assert!(counts.iter().all(|&count| count < 3), "{}, joined at tick {tick}: {counts:?}", map.name);
         }
     }
     println!("the bot survived {survived} of {games} games that it joined late");
@@ -252,13 +252,13 @@ fn decision_counts_the_mispredictions_since_the_previous_message() {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DroppedMessages {
     None,
-    /// Up to ten messages, in random ticks after tick 200.
+    /// Up to ten messages, at random ticks after tick 200.
     Scattered,
     Burst,
 }
 
 /// Plays against a server that reports a wrong style for one threat from tick 200 on, and moves a
-/// threat by one tile in tick 500 if a neighbouring tile is free. Drops messages as `dropped` says.
+/// threat by one tile at tick 500 if a neighbouring tile is free. Drops messages as `dropped` says.
 /// Returns the final tick.
 fn play_against_lying_server(layout: &Layout, planner: &str, dropped: DroppedMessages, seed: u64) -> u16 {
     let mut random = Random::from_seed(seed);
@@ -400,7 +400,7 @@ fn largest_hall_is_answered_from_the_first_tick() {
     drawing[3].replace_range(60..61, "D");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
     let mut server = FakeServer::new(&layout, &Rules::BLITZ_2025);
-    // The world is built in about 290 slices. At most 80 fit into a decision, so a few decisions build it.
+    // The world is built in 176 slices. At most 80 fit into a decision, so a few decisions suffice.
     let (budget, time_per_reading) = (Duration::from_millis(40), Duration::from_micros(500));
     let (mut bot, _clock) = timed_bot("survival", &Rules::BLITZ_2025, budget, time_per_reading);
     let mut decisions = Vec::new();
@@ -426,8 +426,8 @@ fn bot_without_time_builds_its_world_in_slices_and_catches_up() {
         ..options("survival", &Rules::BLITZ_2025, 0)
     })
     .unwrap();
-    // Building the world takes 49 messages. Then the bot processes four observations per message,
-    // so it catches up before tick 70.
+    // Building the world takes 7 messages. Then the bot processes four observations per message, so
+    // it catches up long before tick 70.
     server.serve_until(&mut bot, 70);
     assert!(!server.is_over());
     assert_eq!(mispredictions(&bot), 0);

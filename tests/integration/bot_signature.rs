@@ -276,8 +276,8 @@ fn record_planner(layout: &Layout, planner: &str) -> Vec<u8> {
     game.record
 }
 
-/// Plays in a hall with a bot that has no time, so building the world takes 49 messages. In tick
-/// 90, when the bot has processed all queued observations, a threat is moved.
+/// Plays in a hall with a bot that has no time, so building the world takes 7 messages. At tick 90,
+/// when the bot has processed all queued observations, a threat is moved.
 fn record_hall() -> Vec<u8> {
     let mut drawing: Vec<String> = vec![".".repeat(28); 28];
     drawing[2].replace_range(2..3, "P");

@@ -206,7 +206,7 @@ fn longest_decision(layout: &Layout, at: u16, budget: Duration) -> Duration {
         longest = longest.max(thread_time() - start);
         server.play(decision.player_move);
     }
-    assert!(server.tick() > at, "the game ended in tick {}", server.tick());
+    assert!(server.tick() > at, "the game ended at tick {}", server.tick());
     longest
 }
 
@@ -272,7 +272,7 @@ fn proofs_keep_to_their_budgets() {
     assert!(late * 50 <= calls, "{late} of {calls} calls exceeded their budget by more than a millisecond");
 }
 
-/// Maps of the largest accepted size: an open field, a city, and a ring around the largest grid.
+/// Large maps: the largest open field, a city, and a ring around the largest grid.
 fn largest_worlds() -> [(&'static str, World); 3] {
     let world = |side: i32, is_open: fn(i32, i32, i32) -> bool| {
         let tile = |index| if is_open(index % side, index / side, side - 1) { Tile::Open } else { Tile::Wall };

@@ -1,4 +1,4 @@
-//! The examples in `examples/` run without an error.
+//! The examples `solve` and `custom_planner` run without an error.
 
 #[path = "../../examples/custom_planner.rs"]
 mod custom_planner;

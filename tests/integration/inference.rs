@@ -203,7 +203,7 @@ fn style_is_identified_soon_after_missed_messages() {
         world.step_unchecked(&mut state, Move::Stay);
         let mut seen = sight(&world, &state);
         if state.tick() <= 200 {
-            // The ghost moves in ticks 5, 15, 25 and so on, but not in tick 10: no style does this.
+            // The ghost moves at ticks 5, 15, 25 and so on, but not at tick 10: no style does this.
             seen.threats[ghost].position = Position::new(0, 2 + i32::from((state.tick() + 4) / 10 % 2));
         }
         if !(201..=210).contains(&state.tick()) {
@@ -276,7 +276,7 @@ fn bot_learns_other_rules_while_it_plays_and_keeps_them_for_the_next_game() {
             }
             world.step_unchecked(&mut state, decision.player_move);
         }
-        assert!(!state.is_caught(), "caught in tick {}", state.tick());
+        assert!(!state.is_caught(), "caught at tick {}", state.tick());
         (bot, said)
     };
     let options = BotOptions { budget: Budget::ticks(20_000), ..BotOptions::default() };

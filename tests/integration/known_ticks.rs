@@ -1,7 +1,7 @@
-//! Compares the solver with a table of known best ticks, `tests/known_ticks.csv`: for 60 maps, the
-//! last tick that any line reaches. Every value is certified: the verifier, which shares no game
-//! logic with the solver, accepts its proof. To fill an empty table, run
-//! `GETAWAY_UPDATE_KNOWN=1 cargo test --release --package getaway-tests known_ticks`.
+//! Compares the solver with a table of known best ticks, `tests/known_ticks.csv`: for 60 pairs of a
+//! map and a variant of the rules, the last tick that any line reaches. Every value is certified:
+//! the verifier, which shares no game logic with the solver, accepts its proof. To fill an empty
+//! table, run `GETAWAY_UPDATE_KNOWN=1 cargo test --release --package getaway-tests known_ticks`.
 
 use std::fmt::Write as _;
 use std::path::Path;

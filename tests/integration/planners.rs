@@ -27,7 +27,7 @@ fn play(world: &World, planner: &mut dyn Planner, state: &mut State, limit: Budg
         let choice = planner.decide(world, state, limit).expect("a move");
         assert!(
             world.legal_moves(state).any(|legal| legal == choice.player_move),
-            "{choice:?} in tick {}",
+            "{choice:?} at tick {}",
             state.tick()
         );
         world.step_unchecked(state, choice.player_move);
@@ -85,7 +85,7 @@ fn every_planner_adapts_to_an_unexpected_state() {
 
 #[test]
 fn non_fatal_move_is_returned_after_the_deadline() {
-    // The goldfish moves to the player's tile in tick 5, because it has no other option.
+    // The goldfish moves to the player's tile at tick 5, because it has no other option.
     let layout = Layout::parse("P.G\n.##").expect("a drawing");
     let world = world(&layout, &Rules::BLITZ_2025);
     for name in all_planners().filter(|&name| name != "random") {

@@ -1,5 +1,5 @@
 //! A search that is saved and restored many times gives the same answer as an uninterrupted search,
-//! and its certificates verify. A search that continues after other moves than its own stays sound.
+//! and its certificates verify. A search that continues after moves other than its own stays sound.
 
 use std::time::Duration;
 
@@ -80,7 +80,7 @@ fn check_pieces(maps: u64) -> (usize, usize) {
             solver = restore(&world, piece, &save(&solver)).expect("a saved search");
             let bytes = save(&solver);
             let again = save(&restore(&world, piece, &bytes).expect("a saved search"));
-            assert!(again == bytes, "map {index}, piece {piece}: a restored search is saved as it was");
+            assert!(again == bytes, "map {index}, piece {piece}: a restored search must be saved as it was");
             cuts += 1;
         }
         assert_eq!((solution.final_tick, solution.bound_tick), (whole.final_tick, whole.bound_tick), "map {index}");
@@ -101,7 +101,7 @@ fn search_is_saved_wherever_the_time_is_up_many_times() {
     assert!(check_cuts(150) >= 300);
 }
 
-/// Cuts searches into at most `pieces`. Returns the number of cuts.
+/// Cuts each search into at most `pieces` pieces. Returns the number of cuts.
 fn check_cuts(pieces: u64) -> usize {
     let mut random = Random::from_seed(11);
     let mut cuts = 0;
@@ -170,7 +170,7 @@ fn number_end(bytes: &[u8], start: usize) -> Option<usize> {
     bytes.get(start..)?.iter().position(|byte| *byte < 128).map(|length| start + length + 1)
 }
 
-/// Replaces the allowed places of both targets, sets of `words` words for each tick, by no places.
+/// Replaces the allowed places of both targets, one set of `words` words per tick, with empty sets.
 fn forge(bytes: &[u8], ticks: usize, words: u8) -> Vec<u8> {
     let length = [ticks as u8 | 128, (ticks >> 7) as u8];
     let set_end = |at: usize| {

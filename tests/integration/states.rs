@@ -126,7 +126,7 @@ fn fingerprints_and_futures_ignore_irrelevant_directions() {
     }
 }
 
-/// A world with all six styles, and its state in tick 5, in which the threats move. The hawk does
+/// A world with all six styles, and its state at tick 5, in which the threats move. The hawk does
 /// not see the player.
 fn crossing() -> (World, State) {
     let layout = Layout::parse("B.G.S.O\n.#.#.#.\nD.....H\n.#.#.#.\n....P..").expect("a valid drawing");

@@ -6,7 +6,7 @@ A sequence creates a single or a vector environment with random options, and mak
 on it: steps, resets, copies, pickles, and calls that set or get states. The plain model has a
 `getaway.State` for each game. For each game of a vector environment, it also has the number of
 steps, and a flag that is set if the episode is over. Sequence N depends only on the number
-`seed + N`, which a failure prints. The test suite runs 250 sequences.
+`seed + N`, which a failure prints. The test suite runs 100 sequences.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
     hostile_bot.py linger               plays, and does not exit at the end
     hostile_bot.py setsid|daemon|bare|respawn|hop|thread|subreaper [crash]
                                         starts processes that outlive the bot, in the named way,
-                                        and plays; with `crash`, exits with an error in tick 3
+                                        and plays; with `crash`, exits with an error at tick 3
 
 Except for `drip`, the bot ignores all signals but SIGKILL, SIGSTOP and SIGCHLD. It needs only the
 standard library.

@@ -54,7 +54,7 @@ def verified_ticks(program: Path, recording: Path) -> int:
     done = subprocess.run([program, "replay", "--json", recording], capture_output=True, text=True, timeout=TIMEOUT_S)
     report = json.loads(done.stdout)
     if report["error"]:
-        assert report["error"].endswith("no complete line: expected one {\"game_message\": ..., \"actions\": [...]} per tick"), report
+        assert report["error"].endswith("no valid line: expected one {\"game_message\": ..., \"actions\": [...]} per tick"), report
         return 0
     assert done.returncode == 0 and report["divergence"] is None, report
     ticks = report["ticks"]

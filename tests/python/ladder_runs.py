@@ -254,7 +254,7 @@ def fill(league: League, whole: list[dict[str, Any]]) -> str:
             time.sleep(2)
             assert league.games() == full and process.poll() is None, log.read_text()
             subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
-            # More than the game that waited to be written.
+            # The ladder must write more games than the one that waited.
             wait_until("the ladder goes on", lambda: league.games() > full + 1)
         finally:
             process.send_signal(signal.SIGINT)

@@ -18,7 +18,7 @@ def answers(messages: Iterator[str], what: str) -> Iterator[str]:
         tick = json.loads(message)["tick"]
         if tick >= 10:
             if what == "crash":
-                print("a bug in tick", tick, file=sys.stderr)
+                print("a bug at tick", tick, file=sys.stderr)
                 sys.exit(3)
             if what in ("quit", "drop"):
                 return

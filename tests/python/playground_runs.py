@@ -261,7 +261,7 @@ def run_memory(browser: Browser, url: str, minutes: float, seed: int) -> list[st
 def main() -> int:
     parser = argparse.ArgumentParser(description="Long runs of the playground in Chromium.")
     parser.add_argument("what", choices=["addresses", "damaged", "speed", "memory"])
-    parser.add_argument("--count", type=int, default=200, help="number of games, addresses or maps")
+    parser.add_argument("--count", type=int, default=200, help="number of games (addresses) or of addresses (damaged)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=60, help="duration of the run of `memory`")
     parser.add_argument("--maps", type=Path, help="folder of maps for `speed` [default: the bundled maps]")

@@ -1,4 +1,4 @@
-"""The bot over a real socket, with the real server and with misbehaving servers."""
+"""The bot over a real socket, with `getaway serve` and with misbehaving servers."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ def test_unusable_state_is_answered_with_no_action(scripted_server: Serve, run_b
     done = run_bot(scripted_server(script))
     assert done.returncode == 0
     assert done.stderr.count("no decision") == 1
-    assert "2 states without a decision" in done.stdout
+    assert "states without a decision: 2" in done.stdout
 
 
 @pytest.mark.parametrize("code", [1000, 4000, None])

@@ -1,6 +1,6 @@
 """The documentation: commands work, snippets run, their output is the one that the page shows, and
-local links resolve. The lists of commands and info keys are complete, and the type stub is up to
-date.
+local links resolve. The commands that the README lists exist, the list of info keys is complete, and
+the type stub is up to date.
 
 A `console` block shows commands after `$ ` with their output at a width of 80 columns; a `text` block
 directly after a `python` block shows the snippet's output. `[..]` stands for what differs from run to
@@ -174,7 +174,7 @@ def execute(page: str, command: str, getaway_program: Path, workplace: Path, is_
 
 
 def brief(options: list[str]) -> list[str]:
-    """Returns the options with small budgets, on which it does not depend whether a command works."""
+    """Returns the options with small budgets, which do not affect whether a command works."""
     shortest = {"--budget-ms": "1", "--budget-ticks": "100"}
     return [shortest.get(before, option) for before, option in zip(["", *options], options)]
 

@@ -77,13 +77,13 @@ def test_solution_can_be_replayed_to_its_score() -> None:
     ("call", "error", "text"),
     [
         (lambda: getaway.Bot("clever"), ValueError, "no planner named clever"),
-        (lambda: getaway.Bot(budget_ms=-1), ValueError, "budget_ms: expected a non-negative number of milliseconds, found -1"),
+        (lambda: getaway.Bot(budget_ms=-1), ValueError, "budget_ms: expected a number of milliseconds from 0 to 1e22, found -1"),
         (lambda: getaway.Bot(budget_ms=float("nan")), ValueError, "budget_ms: expected"),
         (lambda: getaway.Bot(seed=-1), ValueError, "seed: expected a whole number from 0"),
         (lambda: getaway.Bot().next_action("{"), ValueError, "EOF"),
         (lambda: getaway.Bot().next_action('{"tick": "x"}'), ValueError, "invalid message: tick: "),
         (lambda: getaway.Bot().next_action(b"\xff"), ValueError, "invalid UTF-8 at byte 0: expected JSON"),
-        (lambda: getaway.Bot().next_action({"tick": {1, 2}}), TypeError, "not JSON serializable"),
+        (lambda: getaway.Bot().next_action({"tick": {1, 2}}), TypeError, "JSON cannot represent"),
         (lambda: getaway.Bot().next_action(3), TypeError, "expected str, bytes or dict, found int"),  # type: ignore[arg-type]
         (lambda: getaway.Game("no/such/map"), FileNotFoundError, "no such file or folder"),
         (lambda: getaway.Game("no-such-map"), FileNotFoundError, "no map named no-such-map"),

@@ -17,7 +17,7 @@ from conftest import ROOT, TIMEOUT_S, clean_environment
 COMPARES = "So the games do not show how bot and safest compare."
 FIRST = "in 1 of 1 game; first: {} on snail, sample 1, tick"
 TROUBLES = {
-    "crash": f"bot crashed {FIRST.format('crashed')} 10: exit code 3: a bug in tick 10",
+    "crash": f"bot crashed {FIRST.format('crashed')} 10: exit code 3: a bug at tick 10",
     "quit": f"bot disconnected {FIRST.format('disconnected')} 10: exit code 0",
     "drop": f"bot disconnected {FIRST.format('disconnected')} 10: closed its connection",
     "hang": rf"bot fell silent {FIRST.format('fell silent')} \d+: no command for 20 ticks.*",

@@ -1,4 +1,4 @@
-"""Tests of the shell scripts and of the source distribution."""
+"""Tests of the scripts, of checkouts and of the source distribution."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 TIMEOUT_S = 300
-"""Limit on every wait of a test. Even on a cold, busy machine, only a test that hangs reaches it."""
+"""Default limit on a wait in a test. Even on a cold, busy machine, only a test that hangs reaches it."""
 
 
 def wait_until(what: str, condition: Callable[[], object], *, timeout_s: float = TIMEOUT_S, pause_s: float = 0.02) -> None:

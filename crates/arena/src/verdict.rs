@@ -73,13 +73,13 @@ pub struct Verdict {
     /// The smallest mean score difference that matters, in points.
     pub margin: f64,
     /// The further games that would show the observed difference or, if all pairs are ties, that the
-    /// sides are equal within the margin. Set only if the outcome is `Undecided`, the sides have not
-    /// only played identical games, and no sequential test was run. `None` if more than 100,000 would
-    /// be needed.
+    /// sides are equal within the margin. Set only if the outcome is `Undecided`, the two games of at
+    /// least one pair differ, and no sequential test was run. `None` if more than 100,000 would be
+    /// needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherGames>,
-    /// Like `further`, but for a difference equal to the margin. `None` if as many games would show the
-    /// observed difference, or if all pairs are ties.
+    /// Like `further`, but for a difference equal to the margin. `None` if it would take at least as many
+    /// games as `further`, in the same unit, or if all pairs are ties.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further_for_margin: Option<FurtherGames>,
     pub troubles: Vec<String>,

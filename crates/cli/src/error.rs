@@ -17,7 +17,7 @@ pub enum CliError {
     Input(String),
     /// A failed check, planner or bot: exit code 1.
     Check(String),
-    /// Interrupted by the user: exit code 130, which shells use for Ctrl-C.
+    /// Interrupted by a signal: exit code 130, which shells use for Ctrl-C.
     Interrupted(String),
     /// Standard output cannot be written: exit code 2, or 0 without a message for a closed pipe.
     Output(io::Error),
@@ -44,7 +44,7 @@ impl CliError {
 }
 
 impl<E: Error + 'static> From<E> for CliError {
-    /// An error of input, output or JSON is one of writing the output. Code that reads files reports
+    /// Treats an I/O or JSON error as a failure to write standard output. Code that reads files reports
     /// the file and line itself.
     fn from(error: E) -> Self {
         let (text, error): (String, &dyn Any) = (error.to_string(), &error);

@@ -1,4 +1,5 @@
-//! Ctrl-C asks a command to stop. A second Ctrl-C ends the program.
+//! Ctrl-C (on Unix, also SIGTERM or SIGHUP) asks a command to stop. The second such signal ends the
+//! program.
 
 use std::fmt::Display;
 use std::process;
@@ -9,7 +10,7 @@ use crate::{CliError, Result, invalid};
 
 const INTERRUPTED: i32 = 130;
 
-/// Returns a flag that Ctrl-C sets.
+/// Returns a flag that the first signal sets.
 pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);
@@ -22,7 +23,7 @@ pub fn stop_on_interrupt() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Fails with this text if Ctrl-C has set the flag.
+/// Fails with this text if the flag is set.
 pub(crate) fn check_interrupt(stop: &AtomicBool, text: impl Display) -> Result {
     if stop.load(Ordering::Relaxed) { Err(CliError::Interrupted(text.to_string())) } else { Ok(()) }
 }

@@ -20,7 +20,7 @@ pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     // `AssertUnwindSafe` is correct: after a panic, `Bot` replaces its bot. Other data stay valid.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic_text(panic.as_ref());
-        PyRuntimeError::new_err(format!("a bug in getaway, please report it: {text}"))
+        PyRuntimeError::new_err(format!("a bug in getaway (please report it): {text}"))
     })
 }
 
@@ -130,7 +130,7 @@ pub(crate) fn to_budget(
     let ticks = optional_integer("budget_ticks", budget_ticks, 64)?.map(|ticks| ticks as u64);
     let duration = |ms: f64| {
         Duration::try_from_secs_f64(ms / 1e3).map_err(|_| {
-            PyValueError::new_err(format!("budget_ms: expected a non-negative number of milliseconds, found {ms}"))
+            PyValueError::new_err(format!("budget_ms: expected a number of milliseconds from 0 to 1e22, found {ms}"))
         })
     };
     let time = budget_ms.or(ticks.is_none().then_some(default_ms)).map(duration).transpose()?;

@@ -74,14 +74,14 @@ impl Board {
         Self::new(py, Map { map: read_map(py, &path)? }, &rules)
     }
 
-    /// The board for games that begin at the start. Like [`Board::of`], but also fails if a game or
-    /// state is not at its start, from which nothing would continue.
+    /// The board for games that begin at the start. Like [`Board::of`], but also fails for a game or
+    /// state that is not at its start, because the new games would not continue it.
     pub fn at_start(map: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<Self>> {
         let board = Self::of(map, variant, rules)?;
         let state = board.state_of(map)?;
         if state != board.world.start() {
             return Err(PyValueError::new_err(format!(
-                "map: expected a game or state at its start, found tick {} (Game.copy, State.play and solve continue)",
+                "map: expected a game or state at its start, found tick {} (to continue: Game.copy, State.play, solve)",
                 state.tick()
             )));
         }

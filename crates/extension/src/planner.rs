@@ -10,9 +10,9 @@ use crate::value::read_items;
 
 /// The search signature: a hash of search results on these maps, as 16 hexadecimal digits.
 ///
-/// The survival search and a fixed set of planners run on each map, in the standard and in the
-/// no-jump variant, with a fixed seed and fixed budgets. The signature changes if a code change
-/// alters one of these results; it does not depend on the machine or the number of threads.
+/// The survival search, the solver and a fixed set of planners run on each map, in the standard and
+/// in the no-jump variant, with a fixed seed and fixed budgets. The signature changes if a code
+/// change alters one of these results; it does not depend on the machine or the number of threads.
 /// Computing it takes a few seconds for a dozen maps.
 ///
 /// Raises:

@@ -54,7 +54,7 @@ function askModule(name, args, file) {
   return parts;
 }
 
-/** Asks both engines, and returns the last part of their answer, as JSON if it is. */
+/** Asks both engines, and returns the last part of their answer, parsed if it is JSON. */
 async function same(name, args = null, file = new Uint8Array()) {
   const mine = askModule(name, args, file);
   assert.deepEqual(await askNative(name, args, file), mine, `${name} ${JSON.stringify(args).slice(0, 200)}`);

@@ -146,7 +146,7 @@ fn viewer(socket: &mut Socket, shared: &Shared) -> Disconnect {
     };
     let mut client = IdleClient::new(socket);
     let mut step = || {
-        // The last state is published before the server ends.
+        // The last state is published before `is_ending` is set, so the loop below sends it.
         let is_ending = shared.is_ending();
         while let Some(state) = viewer.next_state()? {
             client.socket.send(Message::Text(state))?;
@@ -168,7 +168,7 @@ fn viewer(socket: &mut Socket, shared: &Shared) -> Disconnect {
 /// closing the connection.
 struct IdleClient<'a> {
     socket: &'a mut Socket,
-    /// The number of frames since an [`Instant`].
+    /// The number of frames counted, and the time at which this count began.
     frames: (u32, Instant),
     next_ping: Instant,
     last_activity: Instant,

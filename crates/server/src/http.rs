@@ -34,8 +34,8 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Reads the head. Returns `None` if the client leaves or sends nothing in time, or, after an
-    /// answer, if it sends something else.
+    /// Reads the head. Returns `None` if the client leaves or sends nothing in time. If the head is
+    /// invalid, too long or incomplete at the deadline, sends an error response and returns `None`.
     pub fn read(mut stream: Stream) -> Option<Self> {
         stream.set_deadline(Instant::now() + HTTP_TIMEOUT);
         let mut unread = Vec::new();
@@ -100,7 +100,7 @@ fn read_head(stream: &mut Stream, unread: &mut Vec<u8>) -> Result<Option<http::R
             Ok(0) | Err(_) => return Ok(None),
             Ok(count) => count,
         };
-        // A head ends with a line, so bytes that arrive one by one are not parsed each time.
+        // A head ends with a line break, so later chunks without one need no parsing.
         let may_be_complete = unread.is_empty() || chunk[..count].contains(&b'\n');
         unread.extend(&chunk[..count]);
         if may_be_complete
@@ -116,7 +116,7 @@ fn read_head(stream: &mut Stream, unread: &mut Vec<u8>) -> Result<Option<http::R
     }
 }
 
-/// Returns the length of the head, too; `None` if it is not complete.
+/// Returns the length of the head and the head, or `None` if the head is not complete.
 fn parse_head(bytes: &[u8]) -> Result<Option<(usize, http::Request<()>)>, Failure> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_REQUEST_HEADERS];
     let mut parsed = httparse::Request::new(&mut headers);

@@ -36,7 +36,7 @@ pub(crate) struct Site {
     page: Page,
     engine: Engine,
     on_loopback: bool,
-    /// If set, only the running game is shown during a game: the bot needs the processor.
+    /// If set, the engine answers only quick requests during a game, because the bot needs the processor.
     game_server: Option<Arc<Shared>>,
     connections: Permits,
     computations: Permits,
@@ -149,7 +149,7 @@ impl Site {
         if *path == "/" { self.page(request).map(Answer::Whole) } else { self.question(request).map(Answer::OfEngine) }
     }
 
-    /// The answer to a refused request. Also reports it if it is a websocket handshake.
+    /// Returns the answer to a refused request, and reports the request if it is a websocket handshake.
     fn refuse(&self, request: &Request, code: StatusCode, reason: String, remedy: &str) -> Failure {
         let answer = format!("{reason}; {remedy}.\n");
         if let Some(server) = self.game_server.as_ref().filter(|_| request.is_upgrade()) {

@@ -1,4 +1,4 @@
-//! Sets of bits: of the player's tiles, or of the bits of state IDs.
+//! Bit sets, which hold the player's tiles or the bits of state IDs.
 
 /// A set of numbers below `64 * N`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

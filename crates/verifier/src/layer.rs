@@ -64,7 +64,8 @@ impl<const W: usize> Combination<W> {
     }
 }
 
-/// A fast hash. If an adversary provokes collisions, the limit of steps is only reached later.
+/// A fast hash. If an adversary provokes collisions, verification only takes longer to reach the
+/// limit on steps.
 #[derive(Default)]
 pub(super) struct Mixer(u64);
 

@@ -1,5 +1,5 @@
-//! Pursuers are threats that see the player. A state ID encodes a pursuer's key, the part of its
-//! state that determines its future, and the draw count of a hawk. An *exact* key stands for one
+//! Pursuers are threats that see the player. A state ID encodes a pursuer's key (the part of its
+//! state that determines its future) and the draw count of a hawk. An *exact* key stands for one
 //! state, and a *merged* key of a hawk for several. The literal threat computes the steps between
 //! state IDs.
 

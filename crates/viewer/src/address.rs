@@ -55,7 +55,7 @@ impl Address {
         Some(Self { data: address.split('&').next()?.to_owned(), moves })
     }
 
-    /// Returns `None` if `states` do not begin with the start of the game, or if it is too large.
+    /// Returns `None` if `states` do not begin with the start of the game, or if the game is too large.
     pub(super) fn of_states(name: &str, world: &World, states: &[State]) -> Option<Self> {
         let is_start = states.first() == Some(&world.start());
         Self::of(is_start.then(|| Game {

@@ -17,7 +17,7 @@ use getaway::solve::{Outcome, Savable, Solver, SolverOptions};
 
 /// Number of annotated frames at the end of a surviving line.
 const LINE_ANNOTATED_FRAMES: usize = 60;
-/// Budget for one state in simulated ticks.
+/// Budget of the search from the predicted state, in simulated ticks.
 const PREDICTION_TICKS: u64 = 2_000_000;
 /// A fall is steep if room of at least `FALL_MIN` tiles shrinks to `1 / FALL_RATIO` or less.
 const FALL_RATIO: u16 = 3;

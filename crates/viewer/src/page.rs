@@ -117,7 +117,7 @@ impl Page {
     }
 }
 
-/// The engine is requested together with the page's other files.
+/// Requests the engine together with the page's other files, and describes the page for link previews.
 const PRELOADS: &str = "<link rel=\"preload\" href=\"engine.bin\" as=\"fetch\" crossorigin>\n\
     <link rel=\"modulepreload\" href=\"worker.mjs\">\n<link rel=\"modulepreload\" href=\"engine.mjs\">\n\
     <meta property=\"og:title\" content=\"getaway: outlast the threats\">\n\

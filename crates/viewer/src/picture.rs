@@ -138,7 +138,8 @@ fn encode_png(canvas: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     Ok(bytes)
 }
 
-/// Writes a GIF that repeats endlessly. Calls `on_frame` after each frame with the number of all.
+/// Writes a GIF that repeats endlessly. Calls `on_frame` after each frame with the total number of
+/// frames.
 pub fn gif(
     replay: &Replay,
     range: GifOptions,

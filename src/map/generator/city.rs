@@ -116,7 +116,7 @@ fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Ve
     houses
 }
 
-/// Cuts alleys. For a share of them, then extends the alley to the street behind it, or fills the
+/// Cuts alleys. Then, for a share of them, extends the alley to the street behind it, or fills the
 /// alley if that street is closed.
 fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, dice: &mut Dice) {
     let mut alleys = Vec::new();

@@ -178,7 +178,7 @@ def test_tap_on_the_pad_does_not_hit_the_card_that_comes_over_it(open_page: Open
     box = page.locator("#again").bounding_box()
     assert box
     at = f"document.elementFromPoint({box['x'] + 9}, {box['y'] + 9}).closest('#end')"
-    # The card comes up again, so that the test need not be faster than it was the first time.
+    # The card is shown again, because the test may have been too slow for its first appearance.
     assert page.evaluate(f"((end) => {{ end.hidden = true; end.offsetWidth; end.hidden = false; return {at} === null; }})(document.getElementById('end'))")
     wait_until(page, f"{at} !== null")
 

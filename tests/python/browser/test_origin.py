@@ -63,8 +63,8 @@ def test_foreign_pages_cannot_open_a_websocket(
     port = url.rsplit(":", 1)[1]
     page = rebound_browser.new_page()
     refused = []
-    # A foreign page cannot open a socket, whether its host is 0.0.0.0, a name, or on this machine: a
-    # program, but no browser, may send the origin of another server on this machine.
+    # A foreign page cannot open a socket, whether its host is 0.0.0.0, a foreign name or localhost.
+    # Programs, but not browsers, may send the origin of another server on this machine.
     for name in ("0.0.0.0", REBOUND, "localhost"):
         page.goto(f"http://{name}:{foreign_port}/")
         for host in ("0.0.0.0", "127.0.0.1", "localhost"):

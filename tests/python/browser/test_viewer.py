@@ -212,7 +212,7 @@ def test_live_page_repeats_a_failed_request(open_page: OpenPage, real_server: Re
     expect(page.locator("#message")).to_contain_text("Waiting for a game.")
     page.route("**/engine/live", lambda route: route.abort(), times=1)
     for _ in stay(url):
-        # The server waits up to 60 s for a command before it sends another state.
+        # The server waits up to an hour for a command before it sends another state.
         wait_until(page, "session.recording?.isLive === true")
         break
 

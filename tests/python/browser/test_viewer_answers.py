@@ -86,7 +86,7 @@ def test_keys_and_planners_take_over_from_any_tick(page: Page, view: View) -> No
     page.locator("#beside").uncheck()
     page.locator("#let-play").click()
     expect(page.locator("#play-status")).to_have_text("survival: survived: 10,005.")
-    # A move in an earlier tick drops all later moves. Going back restores them.
+    # A move at an earlier tick drops all later moves. Going back restores them.
     page.keyboard.press("Space")
     scrub(page, 49)
     page.locator("#title").click()
@@ -94,7 +94,7 @@ def test_keys_and_planners_take_over_from_any_tick(page: Page, view: View) -> No
     wait_until(page, "board.replay.last === 50")
     page.keyboard.press("Backspace")
     wait_until(page, "board.replay.last === 2000")
-    # Back to the recording, where the first own move was made.
+    # Going back further leads to the recording, in which the user's first move was made.
     for _ in range(3):
         page.locator("#undo").click()
     wait_until(page, "session.recording !== null && board.replay.last === 107")

@@ -14,7 +14,7 @@ from conftest import ROOT, RealServer
 from .conftest import CAUGHT, GAMES, OpenPage, View, drop, open_analysed, open_game_of_user, stay, tick, wait_for_frame, wait_until
 
 #: Maps the page's controls (ids or attributes) to the names of tests that use them. Controls in
-#: the lists of threats, filters and games are left out.
+#: generated lists, such as those of threats, filters, games and rules, are left out.
 CONTROLS = {
     "banner-close": "test_banner_can_be_closed",
     "library-filter": "test_folder_is_a_list_that_sorts_filters_and_compares",

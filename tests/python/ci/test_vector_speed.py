@@ -29,7 +29,7 @@ for step in range(int(sys.argv[1])):
 
 def count(steps: int) -> int:
     command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", sys.executable, "-c", PLAY, str(steps)]
-    # The order of sets and dicts depends on the hash seed.
+    # The order of sets, and the collisions in dicts, depend on the hash seed.
     environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
     found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=True)
     collected = re.search(r"Collected : (\d+)", found.stderr)
@@ -42,4 +42,4 @@ def count(steps: int) -> int:
 def test_step_of_a_vector_environment_takes_the_stored_number_of_instructions() -> None:
     few = 10
     instructions = (count(few + STEPS) - count(few)) / STEPS
-    assert instructions == pytest.approx(STEP_INSTRUCTIONS, rel=TOLERANCE), "a faster step needs a new number"
+    assert instructions == pytest.approx(STEP_INSTRUCTIONS, rel=TOLERANCE), "a slower step must be explained; a faster one needs a new number"

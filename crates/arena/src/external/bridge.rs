@@ -152,7 +152,8 @@ mod tests {
 
     use super::*;
 
-    /// Accepts one bot in a thread. Returns the address, and after its registration the result of `serve`.
+    /// Accepts one connection on a thread, reads the registration and calls `serve`. Returns the address and
+    /// the thread, whose result is that of `serve`.
     fn serve_one<T: Send + 'static>(
         serve: impl FnOnce(WebSocket<TcpStream>) -> T + Send + 'static,
     ) -> (String, JoinHandle<T>) {

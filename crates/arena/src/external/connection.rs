@@ -19,7 +19,7 @@ use getaway::protocol::ClientFrame;
 /// While this many messages are unread, no more are read from the bot, and a bot that continues to
 /// write is eventually blocked.
 const UNREAD_MESSAGES_MAX: usize = 256;
-/// Further messages to the bot are dropped.
+/// Maximum number of queued messages to the bot. Further messages are dropped.
 const UNSENT_MESSAGES_MAX: usize = 64;
 const CLOSE_TIME: Duration = Duration::from_millis(300);
 /// Time limit for writing the queued messages before a socket is shut down.
@@ -60,9 +60,9 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// `write` sends a message, or `None` at the end. `read` waits for the next message. Its thread
-    /// ends after the first result that is not a message, or when it receives a message after the
-    /// connection is dropped.
+    /// `write` gets each message to send, and `None` after the last. `read` waits for the next message.
+    /// The thread of `read` ends after the first result that is not a message, or when it receives a
+    /// message after the connection is dropped.
     pub fn new(
         mut write: impl FnMut(Option<&str>) -> io::Result<()> + Send + 'static,
         mut read: impl FnMut() -> Received + Send + 'static,

@@ -1,5 +1,5 @@
-//! Runs a ladder: threads or another process play the games. Between two games, the calling thread
-//! reads requests and reports the results.
+//! Runs a ladder: threads or another process play the games, while the calling thread reads requests
+//! and reports the results.
 
 use std::cell::RefCell;
 use std::collections::{HashSet, VecDeque};

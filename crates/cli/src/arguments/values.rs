@@ -2,7 +2,7 @@ use std::ops::RangeInclusive;
 
 use getaway::search::fold_seed;
 
-/// The limit of time limits and pauses. A larger value is probably a typo.
+/// Maximum of most time limits and of pauses. A larger value is probably a typo.
 pub(crate) const HOUR_MS: u64 = 3_600_000;
 pub const ANY: RangeInclusive<u64> = 0..=u64::MAX;
 

@@ -121,7 +121,7 @@ pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result {
 }
 
 /// Checks records, and calls `act` with each correct record. `act` returns a text to print, if any, or
-/// the reason why it refuses the record. `passed_word` describes the records with a text.
+/// the reason why it refuses the record. `passed_word` describes the records for which it returns a text.
 fn check_all(
     files: &[PathBuf],
     benchmark: &Benchmark,

@@ -25,7 +25,8 @@ use crate::output::{Progress, Say, count};
 use crate::{Invocation, Result};
 
 const MAX_STATES: u64 = 1_000_000_000;
-/// Name of the file with the dataset's settings. The command locks this file while it runs.
+/// Name of the file with the dataset's settings and the hashes of its shards. The command locks this
+/// file while it runs.
 const DESCRIPTION: &str = "dataset.jsonl";
 
 /// Write NumPy files of states from planners' games, with an exact search's verdict on each move

@@ -108,9 +108,12 @@ fn failures_name_the_known_reason() {
         (answers(r#"{\"type\":\"COMMAND\",\"tick\":$t}"#), "actions: expected an array of actions, found nothing"),
         (
             answers(r#"{\"type\":\"COMMAND\",\"actions\":[]}"#),
-            "tick: expected a non-negative whole number, found nothing",
+            "tick: expected a whole number, 0 to 2^32 - 1, found nothing",
         ),
-        (answers(r#"{\"type\":\"COMMAND\",\"tick\":\"$t\",\"actions\":[]}"#), r#"whole number, found "1""#),
+        (
+            answers(r#"{\"type\":\"COMMAND\",\"tick\":\"$t\",\"actions\":[]}"#),
+            r#"tick: expected a whole number, 0 to 2^32 - 1, found "1""#,
+        ),
         (answers("Playing tick $t"), "found Playing tick 1: expected a COMMAND; print other text to standard error"),
         (answers(r#"{\"type\":\"MOVE\"}"#), r#"a frame of type "MOVE": expected a COMMAND"#),
         (answers("7"), "a number: expected a COMMAND"),
@@ -333,7 +336,7 @@ fn sleepers(seconds: u32) -> usize {
 #[cfg(target_os = "linux")]
 fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
     // Each bot starts `sleep` in its own session and in a new one. The number of seconds identifies
-    // the processes of a run, also beside another run of this test.
+    // the processes of a run, even while another run of this test is in progress.
     let unique = |number: u32| 10_000_000 * number + std::process::id();
     let bot = |seconds: u32| format!("pipe:sleep {seconds} & (setsid sleep {seconds} &); sleep {seconds}");
     let ended = || {
@@ -360,7 +363,7 @@ fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
     });
 }
 
-/// A server, the rest of its notes, and its address.
+/// Starts a server. Returns it with the rest of its notes, and its address.
 fn serve() -> ((std::process::Child, impl std::io::Read), String) {
     let options = ["serve", "snail", "--port", "0", "--games", "1", "--json"];
     let mut server = command(&[&options[..], &PATIENT].concat());

@@ -80,7 +80,7 @@ fn running_ladder_takes_requests_and_refuses_a_second_process() {
     let taken = getaway(&ladder(&folder, &["--add", "broken=pipe:exit 3", "--retire", "random"]));
     let text = String::from_utf8(taken.stdout).unwrap();
     assert_eq!(text, format!("{}: passed on to the running ladder, which keeps its settings\n", folder.display()));
-    // A request that waits counts.
+    // `--retire` accepts the name of an entrant whose `--add` request still waits.
     for request in ["--add", "--retire"] {
         assert!(getaway(&ladder(&folder, &[request, "uct-greedy"])).status.success(), "{request}");
     }
@@ -181,7 +181,7 @@ fn foreign_files_and_mistakes_get_one_line() {
     let other = fails(&["--seed", "7", "--add", "safest"]);
     assert!(other.ends_with("ladder.jsonl, line 1: the seed is 0, but this run has 7"), "{other}");
     assert_eq!(fs::read_dir(folder.join("inbox")).unwrap().count(), 0, "the request is withdrawn");
-    // All foreign files get one line.
+    // One line names all foreign files.
     let foreign = ["games/1.js", "game.html", "index.html"].map(|name| folder.join(name));
     fs::create_dir_all(folder.join("games")).unwrap();
     foreign.iter().for_each(|file| fs::write(file, "mine").unwrap());

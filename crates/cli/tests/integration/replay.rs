@@ -519,9 +519,9 @@ fn unreadable_file_gives_one_error() {
         threat["position"] = street.clone();
     }
     for (bytes, expected) in [
-        (Vec::new(), "FILE: no complete line: expected one {\"game_message\": ..., \"actions\": [...]} per tick"),
-        (b"\n\n".to_vec(), "FILE: no complete line"),
-        (lines.as_bytes()[..50].to_vec(), "FILE: no complete line"),
+        (Vec::new(), "FILE: no valid line: expected one {\"game_message\": ..., \"actions\": [...]} per tick"),
+        (b"\n\n".to_vec(), "FILE: no valid line"),
+        (lines.as_bytes()[..50].to_vec(), "FILE: no valid line"),
         (b"nonsense\n".to_vec(), "FILE, line 1: invalid JSON at column 2: expected ident"),
         (b"\xfd\xfe\x00\n".to_vec(), "FILE, line 1: invalid UTF-8 at byte 0: expected JSON"),
         (b"{}\n".to_vec(), "FILE, line 1: missing field `game_message`"),

@@ -89,8 +89,8 @@ impl Solver {
     /// with Ctrl-C.
     ///
     /// Args:
-    ///     budget_ms: time limit of this call in milliseconds; by default 1000, or none if
-    ///         `budget_ticks` is given.
+    ///     budget_ms: time limit of this call in milliseconds, at most a day; by default 1000, or
+    ///         a day if `budget_ticks` is given.
     ///     budget_ticks: limit of this call in simulated ticks.
     ///
     /// Raises:

@@ -87,7 +87,7 @@ fn only_the_first_command_for_the_current_tick_counts() {
     assert_eq!(state["lastTickErrors"], json!([]), "empty, as on the real server");
     let expected = [
         "tick 1: ignored a command for tick 2: expected tick 1 (reported once per game)",
-        "tick 1: ignored a command that cannot be read: tick: expected a non-negative whole number, found nothing (reported once per game)",
+        "tick 1: ignored a command that cannot be read: tick: expected a whole number, 0 to 2^32 - 1, found nothing (reported once per game)",
         "tick 1: ignored a frame of type \"LEFT\": expected {\"type\":\"COMMAND\",\"tick\":1,\"actions\":[...]} (reported once per game)",
         "tick 2: ignored a second command for tick 1: expected one per tick (reported once per game)",
     ];

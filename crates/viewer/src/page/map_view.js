@@ -49,7 +49,7 @@ function disc(context, [x, y], radius, color) {
   context.fill();
 }
 
-/** Writes a text around a point. */
+/** Writes a text centred on a point. */
 function write(context, text, [x, y], size, color, weight = "") {
   Object.assign(context, { fillStyle: color, font: `${weight} ${Math.round(size)}px system-ui, sans-serif`, textAlign: "center", textBaseline: "middle" });
   context.fillText(text, x, y);
@@ -79,7 +79,7 @@ function thumbnail({ rows, place }) {
   return canvas;
 }
 
-/** Shifts threats that share a tile apart, in tiles. */
+/** For each threat: its `shift` from others on its tile, in tiles; `all`: their number, 0 after the first. */
 function shifts(positions) {
   const count = (positions.length - 2) / 3;
   const isHere = (i, j) => positions[2 + 3 * i] === positions[2 + 3 * j] && positions[3 + 3 * i] === positions[3 + 3 * j];

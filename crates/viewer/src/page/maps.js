@@ -76,7 +76,7 @@ class Maps {
     }
   }
 
-  /** The same map for everyone on this day, in UTC. */
+  /** Generates the map of the day (in UTC), which is the same for everyone. */
   daily() {
     const day = Math.floor(Date.now() / DAY_MS);
     const [kind, braid] = [["city", 700], ["maze", 900], ["city", 900]][day % 3];

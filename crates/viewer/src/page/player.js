@@ -7,7 +7,7 @@ const PASSING = "who swap tiles pass through each other, except in the no-jump v
 /** Minimum interval between text updates, so that the text stays readable. */
 const TEXT_INTERVAL_MS = 100;
 const GLIDE_TICKS_PER_SECOND = 12;
-/** A pointer that moves less is a tap, in CSS pixels. */
+/** A pointer that moves less than this, in CSS pixels, is a tap. */
 const TAP = 12;
 
 /** What the page remembers in this browser. Some hosts forbid it. */

@@ -343,7 +343,7 @@ class Session extends EventTarget {
     this.board.seek(0);
   }
 
-  /** Back some ticks before the displayed one. The next move drops the later ones. */
+  /** Goes back some ticks. The next move drops the later moves. */
   again(ticks = AGAIN_TICKS) {
     if (!this.game) return;
     this.setClock(false);
@@ -394,7 +394,7 @@ class Session extends EventTarget {
     this.emit("moves");
   }
 
-  /** `moves` are those of the answer. */
+  /** `moves` are the moves that the request contained. */
   apply(buffer, moves, { index, count, isGrowing, isLive }) {
     const { board } = this;
     const { header, ...parts } = Replay.parts(buffer);
@@ -415,7 +415,7 @@ class Session extends EventTarget {
     drawJudgement(view, positions, this.judgement.moves);
   }
 
-  /** The number of ticks survived since the user took over, and the card at the end of a game. */
+  /** Shows the ticks since the user took over, and the card at the end. */
   showEnd(isOver) {
     const { board, game, takenAt, challenge } = this;
     const yours = takenAt === null ? null : board.index - takenAt;

@@ -1,4 +1,4 @@
-// The long tasks, which share one lane to the engine: a task that starts stops the one before.
+// The long tasks, which share one lane to the engine: starting a task stops the previous one.
 
 const EXPRESSION = "expression";
 
@@ -38,7 +38,7 @@ class Autopilot {
     element("planner").addEventListener("change", describe);
     describe();
     click("let-play", () => this.play());
-    // The status describes the game before.
+    // The status describes the previous game.
     session.addEventListener("game", () => (element("play-status").textContent = ""));
   }
 

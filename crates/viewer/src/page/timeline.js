@@ -37,7 +37,7 @@ class Timeline {
   /** Marks of one kind within this width, in pixels, are joined. */
   static CLUSTER = 14;
 
-  /** A kind with more marks than this is drawn as a strip. */
+  /** A kind with more marks than this is drawn as a strip, whose density shows how many there are. */
   static STRIP = 40;
 
   /** The index at a place on the screen. */
@@ -51,10 +51,7 @@ class Timeline {
     return Timeline.INSET + (index / Math.max(1, last)) * (this.canvas.clientWidth - 2 * Timeline.INSET);
   }
 
-  /**
-   * Joins close marks of the same kind into clusters: `{ kind, text, index, last, count }`. A kind
-   * with many marks is a strip, whose density shows how many there are.
-   */
+  /** Joins close marks of the same kind into clusters: `{ kind, text, index, last, count }`. */
   clusters(marks, end) {
     const clusters = [];
     const open = {};

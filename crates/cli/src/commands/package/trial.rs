@@ -68,7 +68,7 @@ pub fn play(folder: &Path, python: &Path, server: &Server, stop: &AtomicBool) ->
     Ok(trial)
 }
 
-/// Watches the game until the server stops or Ctrl-C is pressed. If no game begins, stops
+/// Watches the game until the server stops or `stop` is set. If no game begins, returns
 /// [`STARTUP_TIME`] after the program's start, or [`SETTLE_TIME`] after its exit.
 fn watch(server: &Server, program: &mut Program, stop: &AtomicBool) -> Trial {
     let (mut trial, start, mut exit) = (Trial::default(), Instant::now(), None::<Instant>);

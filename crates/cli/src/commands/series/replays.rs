@@ -17,7 +17,7 @@ use crate::{Result, invalid};
 const ANNOTATED_FRAMES: usize = 200;
 /// Maximum total size of the replays. Replays that would exceed it are left out.
 const REPLAYS_MAX_BYTES: usize = 12 << 20;
-/// Number of replays made in parallel between two checks of the size limit.
+/// Number of replays made in parallel before the size limit is checked.
 const CHUNK: usize = 64;
 const ANALYSES_MAX: usize = 64;
 /// Total budget of the analyses in simulated ticks: about ten seconds on one core.
