@@ -3,13 +3,16 @@ the file. Set `GETAWAY_UPDATE_ERRORS=1` to rewrite the file."""
 
 from __future__ import annotations
 
+import fcntl
 import gzip
 import json
 import os
 import re
 import shlex
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +124,14 @@ def test_error_messages_match_the_transcript(getaway_program: Path, tmp_path: Pa
         TRANSCRIPT.write_text(found)
         return
     assert found == TRANSCRIPT.read_text()
+
+
+def test_errors_fit_the_terminal(getaway_program: Path) -> None:
+    main, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))
+    words = [str(getaway_program), "solve", "atlantis"]
+    done = subprocess.run(words, stdout=terminal, stderr=terminal, env=clean_environment(), timeout=TIMEOUT_S)
+    os.close(terminal)
+    lines = os.read(main, 4096).decode().splitlines()
+    os.close(main)
+    assert done.returncode == 2 and len(lines) >= 3 and max(map(len, lines)) <= 80, lines

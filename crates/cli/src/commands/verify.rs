@@ -66,7 +66,8 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result {
     let start = Instant::now();
     let progress = Progress::open_ended();
     progress.set_message(format!("checking {path}"));
-    getaway_verifier::verify(&certificate, &map.layout).map_err(|error| failed!("{path}: refused: {error}"))?;
+    getaway_verifier::verify(&certificate, &map.layout)
+        .map_err(|error| failed!("{path}: refused for the map {}: {error}", map.name))?;
     drop(progress);
     let [score, bound] = [certificate.final_tick, certificate.bound_tick].map(|tick| u32::from(tick) * POINTS_PER_TICK);
     let (map, rules, elapsed_ms) = (map.name, words(&certificate.rules), milliseconds(start.elapsed()));

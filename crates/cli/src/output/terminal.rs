@@ -43,9 +43,12 @@ pub trait Say: Write {
 
 impl<W: Write + ?Sized> Say for W {}
 
-/// Writes `text` to standard error as one line. Ignores errors, for example a closed stream.
+/// Writes `text` to standard error: on a terminal like [`Say::say`], otherwise as one line. Ignores
+/// errors, for example a closed stream.
 pub(crate) fn note(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", one_line(text));
+    let mut stderr = io::stderr();
+    let wrapped = stderr.is_terminal().then(|| stderr.say(text));
+    let _ = wrapped.unwrap_or_else(|| Ok(writeln!(stderr, "{}", one_line(text))?));
 }
 
 pub struct Terminal<W> {
