@@ -25,7 +25,8 @@ fn random_worlds(seeds: std::ops::Range<u64>) -> Vec<Arc<World>> {
 }
 
 fn random_batch(dice: &mut Dice, games: usize) -> Batch {
-    let worlds = random_worlds(0..12);
+    let first = dice.below(1000) as u64;
+    let worlds = random_worlds(first..first + 12);
     let mut world_of = Vec::new();
     while world_of.len() < games {
         let world = dice.below(worlds.len());
@@ -35,9 +36,9 @@ fn random_batch(dice: &mut Dice, games: usize) -> Batch {
     Batch::new(worlds, world_of)
 }
 
-#[test]
-fn games_of_a_batch_equal_games_stepped_alone() {
-    let mut dice = Dice::from_seed(14);
+/// Returns the number of games that were reset.
+fn compare_batch_with_games_stepped_alone(seed: u64) -> usize {
+    let mut dice = Dice::from_seed(seed);
     let mut batch = random_batch(&mut dice, 700);
     let (mut rewards, mut terminations) = (vec![9.0; 700], vec![true; 700]);
     let mut single: Vec<State> = batch.states().to_vec();
@@ -59,7 +60,18 @@ fn games_of_a_batch_equal_games_stepped_alone() {
             assert_eq!(&batch.states()[game], state, "game {game}");
         }
     }
-    assert!(resets > 1000, "{resets} games were reset");
+    resets
+}
+
+#[test]
+fn games_of_a_batch_equal_games_stepped_alone() {
+    assert!(compare_batch_with_games_stepped_alone(14) > 1000);
+}
+
+#[test]
+#[ignore = "takes seconds"]
+fn ten_million_ticks_of_batches_equal_games_stepped_alone() {
+    assert!((1000..1036).map(compare_batch_with_games_stepped_alone).sum::<usize>() > 10_000);
 }
 
 #[test]
