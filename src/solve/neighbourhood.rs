@@ -22,7 +22,7 @@ impl NeighbourhoodSearch {
 
     /// Improves `best`, the longest known line from `root`, until it is optimal or the budget is
     /// used up. A line of the same length replaces it, so that the next search starts elsewhere.
-    /// Without a line, searches from `root`.
+    /// Without a line, searches from `root`. A search from `root` may also prove a bound.
     pub fn advance(&mut self, world: &World, root: &State, best: &mut Solution, meter: &mut BudgetMeter) {
         while !best.is_optimal() && meter.check().is_ok() {
             let kept = best.moves.len().saturating_sub(self.ticks_back(best.moves.len().max(1)));
@@ -34,6 +34,9 @@ impl NeighbourhoodSearch {
                 best.moves.truncate(kept);
                 best.moves.extend(found.moves);
                 best.final_tick = found.final_tick;
+            }
+            if kept == 0 && found.bound_tick < best.bound_tick {
+                (best.bound_tick, best.proof) = (found.bound_tick, None);
             }
         }
     }
@@ -93,6 +96,15 @@ pub(super) mod tests {
         let mut meter = BudgetMeter::new(Budget::ticks(100));
         NeighbourhoodSearch::new(SolverOptions::default()).advance(&world, &root, &mut best, &mut meter);
         assert!(meter.ticks() >= 100 && !best.moves.is_empty(), "{} ticks", meter.ticks());
+    }
+
+    #[test]
+    fn line_that_cannot_be_longer_ends_the_search() {
+        let world = World::new(&Layout::parse("PS").expect("a drawing"), &Rules::NO_JUMP).expect("a world");
+        let (root, mut best) = (world.start(), Solution::unknown(1));
+        let mut meter = BudgetMeter::new(Budget::ticks(1_000_000));
+        NeighbourhoodSearch::new(SolverOptions::default()).advance(&world, &root, &mut best, &mut meter);
+        assert!(best.is_optimal() && best.final_tick < 100, "{best:?}");
     }
 
     #[test]
