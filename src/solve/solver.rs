@@ -29,6 +29,8 @@ enum Mode {
 struct Searches {
     /// The survival search before there are targets and, in play, at any time.
     first: SurvivalSearch,
+    /// In play, the latest target for which the first search has skipped states.
+    first_target: u16,
     /// For each target, its tick and its survival search.
     survival: [Option<(u16, SurvivalSearch)>; 2],
     /// The number of survival searches for targets so far, plus 1 if the first search is skipped.
@@ -76,6 +78,7 @@ impl Solver {
             root: None,
             searches: Searches {
                 first: SurvivalSearch::new(options),
+                first_target: 0,
                 survival: [None, None],
                 number: 0,
                 calls: 0,
@@ -252,8 +255,8 @@ impl Solver {
     /// Returns true if it is done.
     fn search(&mut self, world: &World, root: &State, aim: Aim, budget: Budget, meter: &mut BudgetMeter) -> bool {
         let target = self.target_tick(aim);
-        let Searches { first, survival, number, .. } = &mut self.searches;
-        let search = match target {
+        let Searches { first, first_target, survival, number, .. } = &mut self.searches;
+        let (search, target) = match target {
             Some(tick) if self.mode != Mode::Play => {
                 let begin = || {
                     *number += 1;
@@ -262,9 +265,12 @@ impl Solver {
                     (tick, SurvivalSearch::new(SolverOptions { seed, memory_max_bytes }))
                 };
                 let kept = survival[aim as usize].take().filter(|(kept, _)| *kept == tick);
-                &mut survival[aim as usize].insert(kept.unwrap_or_else(begin)).1
+                (&mut survival[aim as usize].insert(kept.unwrap_or_else(begin)).1, tick)
             }
-            _ => first,
+            _ => {
+                *first_target = target.unwrap_or(0).max(*first_target);
+                (first, *first_target)
+            }
         };
         let is_open = |world: &World, _: &State, _: Move, after: &State| with_prover!(&self.bounds, prover => !prover.excludes(aim, world, after), true);
         let found = search.solve_filtered(world, root, LAST_TICK + 1, meter.remaining().and(budget), &[&is_open]);
@@ -272,7 +278,7 @@ impl Solver {
         self.best.improve(found.moves, found.final_tick);
         if found.outcome == Outcome::Doomed {
             // Every longer line visits an excluded state, so it does not reach the target.
-            let bound = target.unwrap_or(0).max(self.best.final_tick);
+            let bound = target.max(self.best.final_tick);
             if bound < self.best.bound_tick {
                 let proof = with_prover!(&self.bounds, prover => prover.proof_by_search(aim, bound), None);
                 (self.best.bound_tick, self.best.proof) = (bound, proof);

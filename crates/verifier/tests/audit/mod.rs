@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use getaway::game::{LAST_TICK, Layout, Rules, State, Style, World};
+use getaway::game::{LAST_TICK, Layout, Move, Rules, State, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate};
 use getaway::search::Budget;
 use getaway::solve::{Certificate, Outcome, ProofEnd, Solution, Solver, SolverOptions, Step};
@@ -64,10 +64,10 @@ pub struct Longest {
     pub is_exact: bool,
 }
 
-/// Searches all lines of a game. Stops when a line survives, or after `steps_max` simulated ticks.
-pub fn search(world: &World, steps_max: usize) -> Longest {
-    let mut layer = vec![world.start()];
-    let (mut tick, mut steps) = (1, 0);
+/// Searches all lines from a state. Stops when a line survives, or after `steps_max` simulated ticks.
+pub fn search(world: &World, start: &State, steps_max: usize) -> Longest {
+    let mut layer = vec![start.clone()];
+    let (mut tick, mut steps) = (start.tick(), 0);
     while !layer.is_empty() {
         let mut next: HashSet<State> = HashSet::new();
         for (_, state) in layer.iter().flat_map(|state| world.successors(state)) {
@@ -202,7 +202,7 @@ impl Audit {
         let (layout, rules) = random_game(seed);
         let (world, mut dice) = (world(&layout, &rules), Dice::from_seed(seed));
         let (_, certificate) = solve(&world, seed, self.solve_ticks);
-        let longest = search(&world, self.search_steps).tick.max(certificate.final_tick);
+        let longest = search(&world, &world.start(), self.search_steps).tick.max(certificate.final_tick);
         let text = certificate.to_string();
         for _ in 0..changes {
             let Ok(changed) = change(&text, &mut dice).parse() else {
@@ -224,7 +224,7 @@ impl Audit {
             if dice.one_in(2) { random_game(seed) } else { (streets(&mut dice, 4), rules(&mut dice)) };
         let world = world(&layout, &rules);
         let (_, honest) = solve(&world, seed, self.solve_ticks);
-        let longest = search(&world, self.search_steps).tick.max(honest.final_tick);
+        let longest = search(&world, &world.start(), self.search_steps).tick.max(honest.final_tick);
         let forged = forge(&honest, layout.threats.len(), &mut dice);
         self.check_verdict(&forged, &layout, &rules, longest, counts)
             .map_err(|what| failure(seed, what, &layout, &rules))
@@ -232,7 +232,7 @@ impl Audit {
 
     fn check_game(&self, layout: &Layout, rules: &Rules, counts: &mut Counts) -> Result<(), String> {
         let world = world(layout, rules);
-        let longest = search(&world, self.search_steps);
+        let longest = search(&world, &world.start(), self.search_steps);
         counts.games += 1;
         counts.exhausted += u64::from(longest.is_exact);
         let (mut tick, mut bound) = (longest.tick, if longest.is_exact { longest.tick } else { LAST_TICK + 1 });
@@ -262,6 +262,29 @@ impl Audit {
             }
         }
         counts.doomed += u64::from(is_doomed);
+        self.check_moves(&world, &mut Dice::from_seed(tick.into()))
+    }
+
+    /// Continues solvers after random moves. Fails if a line is longer than a solver's bound.
+    fn check_moves(&self, world: &World, dice: &mut Dice) -> Result<(), String> {
+        let options = SolverOptions::default();
+        let mut solvers = [("solver", Solver::new(options)), ("solver for play", Solver::for_play(options))];
+        let mut state = world.start();
+        while state.tick() <= 8 && !state.is_over() {
+            let longest = search(world, &state, self.search_steps / 8);
+            for (name, solver) in &mut solvers {
+                let bound = solver.solve(world, &state, Budget::ticks(self.solve_ticks / 32)).bound_tick;
+                if bound < longest.tick {
+                    return Err(format!(
+                        "{name} at tick {}: a line is alive until tick {}, after the bound of {bound}",
+                        state.tick(),
+                        longest.tick
+                    ));
+                }
+            }
+            let moves: Vec<Move> = world.legal_moves(&state).collect();
+            world.step_unchecked(&mut state, dice.pick(&moves));
+        }
         Ok(())
     }
 
@@ -278,8 +301,8 @@ impl Audit {
         match verified.map_err(|_| format!("verify panics\n{certificate}"))? {
             Ok(_) => {
                 let is_same = certificate.rules == *rules;
-                let longest =
-                    if is_same { longest } else { search(&world(layout, &certificate.rules), self.search_steps).tick };
+                let other = world(layout, &certificate.rules);
+                let longest = if is_same { longest } else { search(&other, &other.start(), self.search_steps).tick };
                 if certificate.bound_tick < longest {
                     return Err(format!("accepted, but a line ends at tick {longest}\n{certificate}"));
                 }
