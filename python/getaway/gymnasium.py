@@ -273,10 +273,10 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         self._take_options(options)
         state = options.get("state")
         if self._map is None:
-            if state is not None and (state.map, state.rules) != (self.state.map, self.state.rules):
-                self._use([getaway.Game(state.map, rules=state.rules)], [None])
-            else:
+            if state is None:
                 self._use(*_boards(None, self._map_seed(seed), **self._rules))
+            elif (state.map, state.rules) != (self.state.map, self.state.rules):
+                self._use([getaway.Game(state.map, rules=state.rules)], [None])
         maps = len(self._best_ticks)
         result = self._single.reset(int(self.np_random.integers(maps)) if maps > 1 else 0)
         self._started, self._begun = True, state is None

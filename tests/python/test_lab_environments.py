@@ -146,8 +146,10 @@ def test_options_of_reset_continue_from_states_and_moves() -> None:
     with pytest.raises(ValueError, match="state: expected one of the environment's maps and rules, found snail"):
         env.set_state(Game(MAPS / "snail").state)
     generated = ChaseEnv(observation="features")
-    generated.reset(options={"state": state})
-    assert generated.state == state and generated.reset(seed=3)[1]["tick"] == 1
+    for each in (state, state.after("R")):
+        generated.reset(options={"state": each})
+        assert generated.state == each
+    assert generated.reset(seed=3)[1]["tick"] == 1
     envs = ChaseVectorEnv(2, PATHS[1])
     _, infos = envs.reset(options={"state": [state, state.after("R")]})
     assert infos["tick"].tolist() == [5, 6] and envs.get_attr("state") == (state, state.after("R"))
