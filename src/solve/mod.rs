@@ -1,7 +1,8 @@
 //! How long can the player live from here? A solver searches for *lines* (sequences of moves), and
-//! for *bounds*: ticks after which no line can end. It ends when the two meet. [`solve`] makes one
-//! search, and a [`Solver`] can be continued. [`judge_moves`] solves the game after each move. A
-//! [`Certificate`] holds a line and the proof of its bound, for an independent verifier.
+//! for *bounds*: ticks after which no line can end. It ends when the two meet, or at the end of its
+//! budget. [`solve`] makes one search, and a [`Solver`] can be continued. [`judge_moves`] solves the
+//! game after each legal move of a state. A [`Certificate`] holds a line and the proof of its bound,
+//! for an independent verifier.
 //!
 //! ```
 //! use getaway::game::{Layout, Rules, World};
@@ -30,22 +31,31 @@
 //
 // A job builds the automata, searches for lines, or runs one *sweep*. There are five kinds: the
 // survival search (and building the automata); the beam search or, instead, the large neighbourhood
-// search; the exhaustive search; wide and reaching sweeps; narrow sweeps. The queue runs the job of
+// search; the exhaustive search; wide and reaching sweeps; narrow sweeps. The queue runs a job of
 // the kind that has cost the least work for its target so far, where every kind starts with
-// `FIRST_WORK`. Of a kind, the job with the lowest limit is next. Each target has its own count of
-// work, which is not reset when the target moves. Work on the less important target counts `SHARE`
-// times. So does the work of the survival search, once there are targets. The large neighbourhood
-// search and the exhaustive search have no target, and their work counts once. So cheap jobs run
-// first, and expensive ones wait until the others have cost as much.
+// `FIRST_WORK`. Of this kind, it runs the job with the lowest limit; the limit of a new job is its
+// estimated cost. Each target has its own count of work, which is not reset when the target moves.
+// Work on the less important target counts `SHARE` times, and so does the work of the survival
+// search once there are targets; both factors apply to its work on the less important target. The
+// large neighbourhood search and the exhaustive search have no target, and their work counts once.
+// So cheap jobs run first, and expensive ones wait until the others have cost as much.
 //
 // A search continues where it stopped, but the survival search begins again when its target moves.
-// A sweep may take `SHARE` times the work done for its target so far; for the less important
-// target, only as much work as was done so far. A new sweep that is probably cheap is first tried
-// out with `FIRST_WORK` instead. If a sweep reaches its limit, its forward pass is lost, but not
-// the known sets of an unfinished backward pass, and the sweep returns to the queue with twice its
-// limit. The *trial*, a cheap sweep for early targets with all threats, is given up instead. A
-// sweep with a layer that does not fit into the memory is given up, too. A sweep that turns back
-// leaves *known sets*, which make later sweeps and searches for the target cheaper.
+// A sweep with a limit of `FIRST_WORK` is only tried out. The limit of any other sweep rises to
+// `SHARE` times the work done for its target so far or, for the less important target, to this work.
+// If a sweep reaches its limit, its forward pass is lost, but not the known sets of an unfinished
+// backward pass, and the sweep returns to the queue with twice its limit. The end of the budget
+// interrupts a sweep in the same way, but the sweep keeps its limit. The *trial*, a cheap sweep for
+// early targets with all threats, is given up at its limit, and so is a sweep with a layer that does
+// not fit into the memory. A sweep that turns back leaves *known sets*, which make later sweeps and
+// searches for the target cheaper.
+//
+// A sweep without states left lowers the bound. So does the end of a survival search, if it skipped
+// only states that the known sets exclude, and the end of an exhaustive search.
+//
+// In play, a solver has milliseconds per call, at most 16 MiB of memory, and no exhaustive search.
+// Every second call begins with a part of the survival search, which is one search for all targets.
+// After a move, the automata and the known sets remain those of the first state.
 //
 // # Why bounds hold
 //
@@ -68,16 +78,19 @@
 //   through which a line can reach the target. Known sets of an earlier target also hold for a
 //   later one.
 // * *Join*: adding a threat to a layer: at the first tick with its first key, later with its known
-//   states of the tick if it has any, otherwise with every key that it can have under some
-//   sequence of player moves (its *closure*).
+//   states of the tick if it has any, otherwise with every key of its *closure*, which contains all
+//   keys that it can have after any moves of the player.
 // * *Sweep* (`sweep`): steps a layer forwards from tick to tick and drops states outside the known
 //   sets. Without states left, the target is out of reach. Otherwise the sweep turns back at the
-//   target, or earlier at a known set of which it has almost all states. It drops the states that
-//   do not lead to its last layer; the others become known sets. A *wide* sweep has all of its
-//   threats from its first tick. A *narrow* sweep starts at a *bottleneck*, a tick at which a known
-//   set has few states, and threats join it while it stays small. A *reaching* sweep has no target:
-//   its layers are the states that can be reached at some ticks. Wide sweeps for late targets can
-//   start from these layers.
+//   target, or earlier if it has almost all states of a known set for this target over the same
+//   mask. Before it turns back at the target, it continues for a part of its work so far, to
+//   exclude a later target. It drops the states that do not lead to its last layer. Of the layers
+//   that are left, every fifth and the small ones become known sets, as far as the memory allows; a
+//   long backward pass may end early. A *wide* sweep has all of its threats from its first tick. A
+//   *narrow* sweep starts at a *bottleneck*, a tick at which a known set has few states, and
+//   threats join it while it stays small. A *reaching* sweep has no target: its layers are the
+//   states that can be reached at some ticks. Wide sweeps for late targets can start from these
+//   layers.
 // * *Projection* (`projection`): for each tick and each tile of a shark, the places from which the
 //   player can survive against this shark until the target.
 // * *Counted draws*: a wide sweep can count how often each hawk has drawn a post. The count
