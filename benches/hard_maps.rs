@@ -146,7 +146,7 @@ fn decide(entry: &Entry, time_ms: f64, ticks: u64, is_verified: bool) -> String 
     assert_eq!(world.play(&mut state, &solution.moves), solution.moves.len(), "{}", entry.name);
     assert_eq!(state.tick(), solution.final_tick, "{}", entry.name);
 
-    let certificate = Certificate::new(&world, &solution);
+    let certificate = Certificate::new(&world, &solution).expect("a solution for the start");
     let verify_ms = is_verified.then(|| {
         let begun_ms = thread_ms(begun);
         let verified = getaway_verifier::verify(&certificate, &layout);

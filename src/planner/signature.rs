@@ -92,7 +92,7 @@ impl Record {
         let options = SolverOptions { seed: SEED, ..SolverOptions::default() };
         let mut solver = Solver::new(options).without_search();
         let solution = solver.solve(world, &world.start(), Budget::ticks(TICKS_TO_SOLVE));
-        self.0.extend(Certificate::new(world, &solution).to_string().bytes());
+        self.0.extend(Certificate::new(world, &solution).expect("a solution for the start").to_string().bytes());
         self.number(solution.simulated_ticks);
     }
 

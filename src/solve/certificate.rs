@@ -15,7 +15,8 @@ use crate::game::{LAST_TICK, Move, Plan, Rules, World};
 
 const VERSION: u32 = 5;
 
-/// A line (a sequence of moves), and a proof that no line ends after the bound.
+/// A line (a sequence of moves), and a proof that no line ends after the bound. In the checkout,
+/// `getaway verify` and `instances/check.py` verify certificates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
     /// The rules of the game.
@@ -75,28 +76,25 @@ struct Footer {
 impl Certificate {
     /// Creates the certificate of a solution for the start of a game. If the solution's bound is
     /// below 2001 and it has no proof, the certificate states that an exhaustive search proves the
-    /// bound.
-    ///
-    /// # Panics
-    /// If the solution's line does not reach its final tick from the start.
-    pub fn new(world: &World, solution: &Solution) -> Self {
+    /// bound. Returns `None` if the solution is for another state: its line does not reach its final
+    /// tick from the start.
+    pub fn new(world: &World, solution: &Solution) -> Option<Self> {
         let mut state = world.start();
         world.play(&mut state, &solution.moves);
-        assert_eq!(state.tick(), solution.final_tick, "the solution of a game from its start");
         let proof = solution.proof.as_ref();
         let end = match proof {
             _ if solution.bound_tick > LAST_TICK => ProofEnd::None,
             Some(proof) if !proof.ends_with_search => ProofEnd::Empty,
             _ => ProofEnd::Search,
         };
-        Self {
+        (state.tick() == solution.final_tick).then(|| Self {
             rules: *world.rules(),
             moves: solution.moves.clone(),
             final_tick: solution.final_tick,
             bound_tick: solution.bound_tick,
             steps: proof.map_or_else(Vec::new, |proof| proof.steps.clone()),
             end,
-        }
+        })
     }
 }
 

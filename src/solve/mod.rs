@@ -16,7 +16,7 @@
 //!     println!("the best line ends between ticks {} and {}", solution.final_tick, solution.bound_tick);
 //!     solution = solver.solve(&world, &world.start(), Budget::ticks(1_000_000));
 //! }
-//! let certificate = Certificate::new(&world, &solution);
+//! let certificate = Certificate::new(&world, &solution).expect("a solution for the start");
 //! assert_eq!((certificate.final_tick, certificate.bound_tick), (11, 11));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -44,7 +44,11 @@ fn best_tick(name: &str, variant: &str) -> Option<u16> {
     let world = World::new(&layout, &rules).expect("a map within the limits");
     let mut solver = Solver::new(SolverOptions::default());
     let solution = solver.solve(&world, &world.start(), Budget::ticks(TICKS));
-    assert_eq!(verify(&Certificate::new(&world, &solution), &layout), Ok(()), "{name}, {variant}");
+    assert_eq!(
+        verify(&Certificate::new(&world, &solution).expect("a solution for the start"), &layout),
+        Ok(()),
+        "{name}, {variant}"
+    );
     solution.is_optimal().then_some(solution.final_tick)
 }
 

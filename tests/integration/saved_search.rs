@@ -41,7 +41,7 @@ fn restore(world: &World, seed: u64, mut bytes: &[u8]) -> std::io::Result<Solver
 }
 
 fn certificate(world: &World, solution: &Solution) -> Certificate {
-    Certificate::new(world, solution)
+    Certificate::new(world, solution).expect("a solution for the start")
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn solve(
         let left = time.saturating_sub(spent());
         let solution = solver.advance(&world, &world.start(), Budget::time(left));
         if solution.is_optimal() || spent() >= time || is_stopped() {
-            return (Ok(Certificate::new(&world, &solution)), spent().as_secs_f64());
+            return (Ok(Certificate::new(&world, &solution).expect("a solution for the start")), spent().as_secs_f64());
         }
     }
 }

@@ -352,7 +352,7 @@ fn solve(request: &Arguments, report: Report<'_>) -> Result<Vec<u8>, String> {
         solution.simulated_ticks = simulated_ticks;
         let found = Solved { solution: &solution, is_optimal, certificate: None };
         if is_optimal || spent == budget_ticks || !report(&to_json(&found)) {
-            let certificate = Certificate::new(&world, &solution).to_string();
+            let certificate = Certificate::new(&world, &solution).expect("a solution for the start").to_string();
             return json(&Solved { certificate: Some(certificate), ..found });
         }
     }

@@ -24,7 +24,7 @@ fn decide(index: u64, ticks: u64) -> (Layout, Certificate, Outcome) {
     let world = World::new(&layout, &rules).expect("a world");
     let mut decider = Solver::new(SolverOptions::default());
     let solution = decider.solve(&world, &world.start(), Budget::ticks(ticks));
-    (layout, Certificate::new(&world, &solution), solution.outcome)
+    (layout, Certificate::new(&world, &solution).expect("a solution for the start"), solution.outcome)
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn line_on_which_a_hawk_draws_more_often_than_is_counted_verifies() {
     let world = World::new(&layout, &rules).expect("a world");
     let mut decider = Solver::new(SolverOptions::default());
     let solution = decider.solve(&world, &world.start(), Budget::ticks(400_000));
-    let certificate = Certificate::new(&world, &solution);
+    let certificate = Certificate::new(&world, &solution).expect("a solution for the start");
     let mut state = world.start();
     certificate.moves.iter().for_each(|&player_move| world.step_unchecked(&mut state, player_move));
     assert!(world.threats(&state).any(|hawk| hawk.draws > 256), "tick {}", state.tick());
@@ -98,7 +98,7 @@ fn search(options: &GeneratorOptions, index: u64, rules: &Rules) -> (Layout, Cer
     let world = World::new(&layout, rules).expect("a world");
     let mut decider = Solver::new(SolverOptions::default());
     let solution = decider.solve(&world, &world.start(), Budget::ticks(90_000));
-    (layout, Certificate::new(&world, &solution))
+    (layout, Certificate::new(&world, &solution).expect("a solution for the start"))
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn threats_that_move_in_tick_1_have_not_seen_the_player() {
         let mut decider = Solver::new(SolverOptions::default()).without_search();
         let solution = decider.solve(&world, &world.start(), Budget::ticks(2_000_000));
         assert_eq!((solution.final_tick, solution.bound_tick), (final_tick, final_tick), "map {index}");
-        let certificate = Certificate::new(&world, &solution);
+        let certificate = Certificate::new(&world, &solution).expect("a solution for the start");
         assert_eq!(verify(&certificate, &layout), Ok(()), "map {index}");
     }
 }
@@ -211,7 +211,7 @@ fn searched(drawing: &str, rules: &Rules) -> (Layout, Certificate) {
     let layout = Layout::parse(drawing).expect("a drawing");
     let world = World::new(&layout, rules).expect("a world");
     let solution = Solver::new(SolverOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
-    (layout, Certificate::new(&world, &solution))
+    (layout, Certificate::new(&world, &solution).expect("a solution for the start"))
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn extreme_rules_and_a_game_that_is_over_at_the_start_verify() {
     layout.threats[0].position = layout.player;
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a world");
     let solution = Solver::new(SolverOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
-    let certificate = Certificate::new(&world, &solution);
+    let certificate = Certificate::new(&world, &solution).expect("a solution for the start");
     assert_eq!((certificate.bound_tick, verify(&certificate, &layout)), (1, Ok(())));
 }
 

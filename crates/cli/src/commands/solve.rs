@@ -154,7 +154,7 @@ fn solve(
     };
     let elapsed_ms = milliseconds(start.elapsed());
     let status = check(name, &world, &solution)?;
-    let proof = || Certificate::new(&world, &solution);
+    let proof = || Certificate::new(&world, &solution).expect("a solution for the start");
     let saved = file.as_mut().map_or(Ok(()), |file| file.save(&solver));
     if before.is_some() {
         progress.set_message(format!("{name}: score {}, verifying the bound", score(solution.final_tick)));

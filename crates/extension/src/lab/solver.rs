@@ -89,8 +89,8 @@ impl Solver {
     /// with Ctrl-C.
     ///
     /// Args:
-    ///     budget_ms: time limit of this call in milliseconds, at most a day; by default 1000, or
-    ///         a day if `budget_ticks` is given.
+    ///     budget_ms: time limit of this call in milliseconds; more than a day counts as a day. By
+    ///         default 1000, or a day if `budget_ticks` is given.
     ///     budget_ticks: limit of this call in simulated ticks.
     ///
     /// Raises:
@@ -127,7 +127,7 @@ impl Solver {
         }
         let elapsed = began.elapsed();
         let is_certified = solution.bound_tick <= LAST_TICK && *start == world.start();
-        let certificate = is_certified.then(|| Certificate::new(world, &solution).to_string());
+        let certificate = is_certified.then(|| Certificate::new(world, &solution)).flatten().map(|one| one.to_string());
         let fields = (
             solution.outcome.name(),
             Plan::from(&solution.moves[..]).to_string(),

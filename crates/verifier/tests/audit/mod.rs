@@ -131,7 +131,7 @@ fn solve(world: &World, seed: u64, ticks: u64) -> (Solution, Certificate) {
         decider = decider.without_search();
     }
     let solution = decider.solve(world, &world.start(), Budget::ticks(ticks));
-    let certificate = Certificate::new(world, &solution);
+    let certificate = Certificate::new(world, &solution).expect("a solution for the start");
     (solution, certificate)
 }
 
