@@ -10,8 +10,9 @@
 //! From version 1.0 on, the API keeps its meaning within a major version, except for items that this
 //! documentation does not show. The moves that a search finds, and its number of simulated ticks,
 //! may change in any version. Structs of options, which implement `Default`, may gain fields: end
-//! their expressions with `..Default::default()`. The message of an error contains those of its
-//! sources.
+//! their expressions with `..Default::default()`. Structs and enums that neither implement `Default`
+//! nor are marked as non-exhaustive keep their fields and variants. The message of an error contains
+//! those of its sources.
 //!
 //! In the checkout, `cargo run --release --example NAME` runs the examples `play`, `solve` and
 //! `custom_planner`.

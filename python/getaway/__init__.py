@@ -11,7 +11,8 @@
 A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its letter (L, R, U, D, or
 . to stay). An action of the protocol is a dict such as `{"type": "MOVE_LEFT"}` (also MOVE_RIGHT,
 MOVE_UP, MOVE_DOWN) or `{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A
-RuntimeError that begins with "a bug in getaway" reports a bug in the library.
+RuntimeError that begins with "a bug in getaway" reports a bug in the library. A whole number that is
+negative or too large raises ValueError or OverflowError.
 
 Positions are (x, y), counted from 0; x grows to the right and y grows downwards. `rules` is a dict
 like `Game.rules`; rules that it omits have the server's values. `no_jump=True` sets the rule

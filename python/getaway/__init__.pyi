@@ -11,7 +11,8 @@
 A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its letter (L, R, U, D, or
 . to stay). An action of the protocol is a dict such as `{"type": "MOVE_LEFT"}` (also MOVE_RIGHT,
 MOVE_UP, MOVE_DOWN) or `{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A
-RuntimeError that begins with "a bug in getaway" reports a bug in the library.
+RuntimeError that begins with "a bug in getaway" reports a bug in the library. A whole number that is
+negative or too large raises ValueError or OverflowError.
 
 Positions are (x, y), counted from 0; x grows to the right and y grows downwards. `rules` is a dict
 like `Game.rules`; rules that it omits have the server's values. `no_jump=True` sets the rule
@@ -82,8 +83,8 @@ class Bot:
             for each game, and may be instantiated again during a game, for example when the
             planner has failed.
         budget_ms: time per decision in milliseconds, including parsing the message, but not
-            converting a dict to JSON; at most a day. By default 75, or a day if `budget_ticks` is
-            given.
+            converting a dict to JSON; more than a day counts as a day. By default 75, or a day if
+            `budget_ticks` is given.
         budget_ticks: limit on the simulated ticks per decision; without `budget_ms`, games are
             reproducible.
         seed: the seed of the random number generator, from 0 to 2**128 - 1.
@@ -200,7 +201,8 @@ class State:
     """A game's state at the start of a tick: a value, for what-if questions. `Game` plays a game.
 
     States are immutable, and can be compared, hashed, copied and pickled. The constructor can
-    create any state that a game on the map can reach.
+    create any state that a game on the map can reach. It limits the threats' `draws` and
+    `idle_rounds` to values that occur in a game.
 
     Args:
         map: a map, its name or path, or a game or state whose map and rules are used.
@@ -627,8 +629,8 @@ class Solver:
         with Ctrl-C.
 
         Args:
-            budget_ms: time limit of this call in milliseconds, at most a day; by default 1000, or
-                a day if `budget_ticks` is given.
+            budget_ms: time limit of this call in milliseconds; more than a day counts as a day. By
+                default 1000, or a day if `budget_ticks` is given.
             budget_ticks: limit of this call in simulated ticks.
 
         Raises:
@@ -694,7 +696,7 @@ def solve(
     and errors.
     """
 
-def judge_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> dict[Move, Verdict]:
+def judge_moves(state: Game | State, *, budget_ticks: int = 100000, seed: int = 0) -> dict[Move, Verdict]:
     """Judge every legal move of a state by solving the game after the move.
 
     A move survives if the search finds a line that begins with the move and survives every tick. It

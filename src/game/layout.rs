@@ -75,10 +75,10 @@ impl Layout {
         }
     }
 
-    /// The index of a position in `tiles`; `None` off the grid.
+    /// The index of a position in `tiles`; `None` off the grid or after the last tile.
     pub(super) fn place(&self, Position { x, y }: Position) -> Option<usize> {
         let is_on_grid = x >= 0 && y >= 0 && x < self.width && y < self.height;
-        is_on_grid.then(|| (y * self.width + x) as usize)
+        is_on_grid.then(|| (y * self.width + x) as usize).filter(|&place| place < self.tiles.len())
     }
 
     /// True unless the position is a wall or off the grid.
@@ -204,11 +204,8 @@ impl Layout {
     pub fn rows(&self) -> Vec<String> {
         let mut letters: Vec<char> = self.tiles.iter().map(|tile| tile.letter()).collect();
         let threats = self.threats.iter().rev().map(|spawn| (spawn.position, spawn.style.letter()));
-        for (position, letter) in threats.chain([(self.player, 'P')]) {
-            if let Some(place) = self.place(position) {
-                letters[place] = letter;
-            }
-        }
+        let drawn = threats.chain([(self.player, 'P')]).filter_map(|(at, letter)| Some((self.place(at)?, letter)));
+        drawn.for_each(|(place, letter)| letters[place] = letter);
         letters.chunks(self.width.max(1) as usize).map(|row| row.iter().collect()).collect()
     }
 }
@@ -236,6 +233,15 @@ mod tests {
         let error = |json: &str| serde_json::from_str::<Layout>(json).unwrap_err().to_string();
         assert!(error(&json.replace('~', "?")).starts_with("expected tiles ., ~ and #, found '?'"));
         assert!(error(&json.replace('~', "")).starts_with("expected rows of equal length"));
+    }
+
+    #[test]
+    fn wrong_size_is_no_panic() {
+        let mut layout = Layout::parse("P.\n.S").unwrap();
+        layout.height = 9;
+        layout.player = Position::new(0, 8);
+        assert_eq!((layout.tile(layout.player), layout.rows().len()), (Tile::Wall, 2));
+        layout.set_tile(layout.player, Tile::Open);
     }
 
     #[test]

@@ -256,6 +256,7 @@ fn check(holds: bool, field: &'static str, found: impl ToString, expected: &'sta
 /// Serde functions that store rules in two fields of a larger object: the flag `no_jump`, and, if
 /// any other rule differs from the server's, the complete object `rules`. To use them, write
 /// `#[serde(flatten, with = "getaway::game::rules_fields")]`.
+#[doc(hidden)]
 pub mod rules_fields {
     use serde::de::Error as _;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

@@ -13,8 +13,8 @@ named! {
         Plan = "plan",
         /// A search in this tick found the move, or a planner in Python returned the move.
         Search = "search",
-        /// The planner does not search, its search found no move in time, or
-        /// [`CautiousRules`](super::CautiousRules) chose the move.
+        /// The planner does not search, its search found no move in time, or simple rules, which
+        /// keep away from the threats, chose the move.
         Fallback = "fallback",
     }
 }

@@ -304,7 +304,8 @@ impl Solver {
     }
 
     /// Saves the line, the bound, the known sets and the queue, but not the searches for lines: after
-    /// [`Solver::restore`], they begin again.
+    /// [`Solver::restore`], they begin again. The data has no header, and only the same version of the
+    /// library can read it.
     ///
     /// # Errors
     /// If writing fails.

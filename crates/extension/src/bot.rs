@@ -38,8 +38,8 @@ const TURN_POLL: Duration = Duration::from_micros(200);
 ///         for each game, and may be instantiated again during a game, for example when the
 ///         planner has failed.
 ///     budget_ms: time per decision in milliseconds, including parsing the message, but not
-///         converting a dict to JSON; at most a day. By default 75, or a day if `budget_ticks` is
-///         given.
+///         converting a dict to JSON; more than a day counts as a day. By default 75, or a day if
+///         `budget_ticks` is given.
 ///     budget_ticks: limit on the simulated ticks per decision; without `budget_ms`, games are
 ///         reproducible.
 ///     seed: the seed of the random number generator, from 0 to 2**128 - 1.

@@ -183,7 +183,8 @@ macro_rules! state_getters {
 /// A game's state at the start of a tick: a value, for what-if questions. `Game` plays a game.
 ///
 /// States are immutable, and can be compared, hashed, copied and pickled. The constructor can
-/// create any state that a game on the map can reach.
+/// create any state that a game on the map can reach. It limits the threats' `draws` and
+/// `idle_rounds` to values that occur in a game.
 ///
 /// Args:
 ///     map: a map, its name or path, or a game or state whose map and rules are used.
