@@ -55,7 +55,7 @@ pub(super) struct RouteBuilder {
     /// The targets at the current distance, and at the next one.
     front: Vec<Targets>,
     next: Vec<Targets>,
-    /// The distance at which the tile was added to `beside`.
+    /// For each tile, the distance at which it was last added to `beside`.
     beside_at: Vec<u32>,
     /// The tiles that may have a target at the next distance. One entry longer than the tile count,
     /// because a search can write after the last tile.

@@ -169,7 +169,7 @@ impl BudgetMeter {
     const CHECK_MIN_US: u128 = 10;
     const CHECK_MAX_US: u128 = 20;
 
-    /// Creates a meter for `budget`. The time of the budget starts now.
+    /// Creates a meter for `budget`. The budget's time limit starts now.
     pub fn new(budget: Budget) -> Self {
         let budget = budget.started();
         Self {

@@ -145,7 +145,7 @@ impl SurvivalSearch {
     }
 
     /// Like [`SurvivalSearch::solve_until`], but takes only steps that every filter admits. If the
-    /// outcome is `Doomed`, only lines with other steps can be longer than the returned line.
+    /// outcome is `Doomed`, only lines with a step that a filter refuses can be longer than the returned line.
     pub(crate) fn solve_filtered(
         &mut self,
         world: &World,

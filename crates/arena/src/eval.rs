@@ -44,7 +44,7 @@ pub struct MeanCost {
     pub memory_mb_max: u64,
 }
 
-/// Sums over games, and the maximum of their memory.
+/// Sums over games, and the peak memory of any of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
     pub games: u64,

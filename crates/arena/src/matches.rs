@@ -206,7 +206,7 @@ mod tests {
             Match::of(&series, &games, [0, 1], None, MARGIN_DEFAULT)
         };
         let result = of(0);
-        assert_eq!(result.verdict.sentence, "random and safest played identical games in all 40 pairs.");
+        assert_eq!(result.verdict.sentence, "random and safest played identical games in each of the 40 pairs.");
         assert_eq!((result.verdict.further, result.verdict.further_for_margin), (None, None));
         let sentence = of(3).verdict.sentence;
         assert!(sentence.contains("; 37 pairs have identical games; about "), "{sentence}");

@@ -167,7 +167,7 @@ impl Question<'_> {
             }
             _ if pairs.identical_pairs == pairs.pairs_played => match pairs.pairs_played {
                 1 => format!("{both} played identical games in the only pair."),
-                played => format!("{both} played identical games in all {played} pairs."),
+                played => format!("{both} played identical games in each of the {played} pairs."),
             },
             _ => {
                 let mut claim = format!("Too few games to tell {left} from {right}: {size}{interval}, {games}");
@@ -258,8 +258,8 @@ impl FurtherGames {
     }
 
     /// Plans further games for a two-sided test of the mean that detects `difference` with probability
-    /// [`POWER`], given the standard errors of `mean`, and for at least `units_min` units. Two more
-    /// clusters count as played, because a few games understate the spread.
+    /// [`POWER`], given the standard errors of `mean`, and for at least `units_min` units. Estimates
+    /// the variance as if two more maps or pairs had been played, because a few games understate it.
     fn plan(pairs: &Comparison, mean: ClusteredMean, difference: f64, units_min: f64) -> Option<Self> {
         let ClusteredMean { error, within_error, degrees, .. } = mean;
         let allowed = |quantile: f64| (difference / (quantile + normal_quantile(2.0 * POWER - 1.0))).powi(2);

@@ -121,7 +121,7 @@ impl Bandit {
             .collect()
     }
 
-    /// Plays on the current rayon pool until there are `plays` plays in total. `play` takes an arm
+    /// Plays on the current rayon pool until `plays` plays have been made in total. `play` takes an arm
     /// and the number of its earlier plays, and returns the reward. After each batch, `report`
     /// receives the bandit and the newly recorded plays as pairs (arm, reward), and can return
     /// `Break` to end the run.

@@ -455,7 +455,7 @@ mod tests {
 
     #[test]
     fn clustered_share_counts_clusters_and_not_trials_when_clusters_agree_within() {
-        // The planner survives all or no games on a map, so the 20 maps count as about 20 trials.
+        // The planner survives either all games on a map or none, so the 20 maps count as about 20 trials.
         let clusters: Vec<(u64, u64)> = (0..20).map(|map| (if map % 2 == 0 { 50 } else { 0 }, 50)).collect();
         let found = clustered_share(&clusters, 0.95);
         let by_map = share(10, 20, 0.95);

@@ -37,8 +37,8 @@ pub(super) struct PairState {
     seen: HashSet<(usize, u64, u64)>,
     /// Number of units processed since the last new pair of games.
     repeats: usize,
-    /// The decisions of two tests: is the entrant that was added earlier better, and is the entrant
-    /// that was added later better?
+    /// The decisions of two tests: whether the entrant that was added earlier is better, and whether
+    /// the other one is.
     tests: [SprtDecision; 2],
 }
 

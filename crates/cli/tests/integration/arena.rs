@@ -89,7 +89,7 @@ fn match_ends_with_a_verdict() {
     assert_eq!((&report["sentence"], &report["verdict"]["outcome"]), (&last.into(), &"better".into()));
     assert_eq!((&report["overall"]["wins"], &report["overall"]["win_share"]["estimate"]), (&12.into(), &1.0.into()));
     let ties = succeeds(&["battle", "sampling", "simulate", "--map", "snail", "--budget-evals", "2", "--samples", "2"]);
-    assert_eq!(ties.lines().last().unwrap(), "sampling and simulate played identical games in all 2 pairs.");
+    assert_eq!(ties.lines().last().unwrap(), "sampling and simulate played identical games in each of the 2 pairs.");
     let ties = succeeds(&["tournament", "a=safest", "b=safest", "random", "--map", "snail", "--samples", "1"]);
     assert!(ties.lines().last().unwrap().contains(" (identical games)"), "{ties}");
     let losses =
