@@ -281,8 +281,8 @@ impl World {
         }
     }
 
-    /// Plays `moves`, and stops early if the game ends. Returns the number of moves played. Faster
-    /// than [`World::step_unchecked`] for each move.
+    /// Plays `moves`, and stops early if the game ends; a blocked move counts as staying. Returns the
+    /// number of moves played. Faster than [`World::step_unchecked`] for each move.
     ///
     /// # Panics
     /// If the state's world differs from this one in its number of tiles, or of threats of any
@@ -320,8 +320,8 @@ impl World {
         next
     }
 
-    /// Plays `moves`, and stops early if the game ends. Returns `state` and the state after each
-    /// played move. Panics like [`World::step_unchecked`].
+    /// Plays `moves`, and stops early if the game ends; a blocked move counts as staying. Returns
+    /// `state` and the state after each played move. Panics like [`World::step_unchecked`].
     pub fn states_along(&self, state: &State, moves: &[Move]) -> Vec<State> {
         let mut states = vec![state.clone()];
         for &player_move in moves {

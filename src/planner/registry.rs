@@ -59,12 +59,12 @@ pub enum PlannerSpecError {
         name: String,
     },
     /// The expression is invalid.
-    #[error("invalid expression {text}: {error}")]
+    #[error("invalid expression {text}: {source}")]
     Expression {
         /// The text.
         text: String,
         /// The parse error.
-        error: ParseError,
+        source: ParseError,
     },
     /// The planner takes no parameter, or the parameter is not a whole number in its range.
     #[error("{name}:{parameter}: expected {expected}")]
@@ -134,7 +134,7 @@ impl PlannerSpec {
         // The path of a model may contain parentheses or begin with a digit.
         let is_model = text.starts_with(MODEL_PREFIX);
         if !is_model && (text.contains('(') || text == "simulate") {
-            let error = |error| PlannerSpecError::Expression { text: text.to_owned(), error };
+            let error = |source| PlannerSpecError::Expression { text: text.to_owned(), source };
             return Ok(Self(Kind::Expression(text.parse().map_err(error)?)));
         }
         let (name, parameter) = match text.split_once(':') {

@@ -12,7 +12,8 @@ use crate::search::Budget;
 pub struct Verdict {
     /// The move.
     pub player_move: Move,
-    /// The longest known line that begins with the move, with its outcome and bound.
+    /// The longest known line that begins with the move, with its outcome and bound. The bound holds
+    /// for lines that begin with the move, so there is no certificate of it.
     pub solution: Solution,
 }
 

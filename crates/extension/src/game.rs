@@ -184,7 +184,7 @@ macro_rules! state_getters {
 ///
 /// States are immutable, and can be compared, hashed, copied and pickled. The constructor can
 /// create any state that a game on the map can reach. It limits the threats' `draws` and
-/// `idle_rounds` to values that occur in a game.
+/// `idle_rounds` to values that occur in a game, and ignores memories that their styles do not use.
 ///
 /// Args:
 ///     map: a map, its name or path, or a game or state whose map and rules are used.
