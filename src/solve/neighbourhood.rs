@@ -35,8 +35,8 @@ impl NeighbourhoodSearch {
                 best.moves.extend(found.moves);
                 best.final_tick = found.final_tick;
             }
-            if kept == 0 && found.bound_tick < best.bound_tick {
-                (best.bound_tick, best.proof) = (found.bound_tick, None);
+            if kept == 0 {
+                best.lower_bound(found.bound_tick, None);
             }
         }
     }

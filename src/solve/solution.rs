@@ -74,6 +74,13 @@ impl Solution {
         }
     }
 
+    /// Replaces the bound and its proof if the new bound is lower.
+    pub(super) fn lower_bound(&mut self, bound_tick: u16, proof: Option<Proof>) {
+        if bound_tick < self.bound_tick {
+            (self.bound_tick, self.proof) = (bound_tick, proof);
+        }
+    }
+
     /// Returns true if the line is proven to be the longest.
     pub fn is_optimal(&self) -> bool {
         self.final_tick == self.bound_tick

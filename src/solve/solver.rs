@@ -229,8 +229,8 @@ impl Solver {
             Task::Reach(_) | Task::Wide { .. } | Task::Narrow | Task::Trial => {
                 let ended = with_prover!(&mut self.bounds, prover => prover.sweep(job, &self.best, &mut self.queue, meter), Ok(None));
                 let Ok(proof) = ended else { return job.task == Task::Trial && meter.ticks() >= job.limit };
-                if let Some(proof) = proof.filter(|proof| proof.bound_tick < self.best.bound_tick) {
-                    (self.best.bound_tick, self.best.proof) = (proof.bound_tick, Some(proof));
+                if let Some(proof) = proof {
+                    self.best.lower_bound(proof.bound_tick, Some(proof));
                 }
                 return true;
             }
@@ -279,10 +279,8 @@ impl Solver {
         if found.outcome == Outcome::Doomed {
             // Every longer line visits an excluded state, so it does not reach the target.
             let bound = target.max(self.best.final_tick);
-            if bound < self.best.bound_tick {
-                let proof = with_prover!(&self.bounds, prover => prover.proof_by_search(aim, bound), None);
-                (self.best.bound_tick, self.best.proof) = (bound, proof);
-            }
+            let proof = with_prover!(&self.bounds, prover => prover.proof_by_search(aim, bound), None);
+            self.best.lower_bound(bound, proof);
         }
         found.outcome != Outcome::Undecided
     }

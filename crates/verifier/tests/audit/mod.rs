@@ -300,9 +300,12 @@ impl Audit {
         let verified = catch_unwind(AssertUnwindSafe(|| verify_within(certificate, layout, self.verify_steps)));
         match verified.map_err(|_| format!("verify panics\n{certificate}"))? {
             Ok(_) => {
-                let is_same = certificate.rules == *rules;
-                let other = world(layout, &certificate.rules);
-                let longest = if is_same { longest } else { search(&other, &other.start(), self.search_steps).tick };
+                let longest = if certificate.rules == *rules {
+                    longest
+                } else {
+                    let other = world(layout, &certificate.rules);
+                    search(&other, &other.start(), self.search_steps).tick
+                };
                 if certificate.bound_tick < longest {
                     return Err(format!("accepted, but a line ends at tick {longest}\n{certificate}"));
                 }
